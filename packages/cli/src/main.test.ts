@@ -1,0 +1,280 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import {
+  ReplayCheckError,
+  type ReplayOptions,
+  type ReplayOutcome,
+  type RequestRecord,
+  type WorkloadRequest,
+} from "@slicescheduler/workloads";
+import { afterAll, describe, expect, test } from "vitest";
+import type { Io } from "./io.ts";
+import { main } from "./main.ts";
+import type { Replay } from "./replay-command.ts";
+
+const dir = mkdtempSync(join(tmpdir(), "cli-"));
+afterAll(() => rmSync(dir, { recursive: true }));
+
+interface Ran {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+async function run(args: readonly string[], replay: Replay = fakeReplay, env: Io["env"] = {}): Promise<Ran> {
+  let out = "";
+  let err = "";
+  let hostNs = Math.floor(Math.random() * 1e12);
+  const io: Io = {
+    out: (text) => {
+      out += text;
+    },
+    err: (text) => {
+      err += text;
+    },
+    errIsTerminal: false,
+    useColor: false,
+    cwd: join(dir, "nowhere"),
+    env,
+    hostNowNs: () => {
+      hostNs += Math.floor(Math.random() * 1e9);
+      return hostNs;
+    },
+  };
+  const code = await main(args, io, replay);
+  return { code, out, err };
+}
+
+/** Every request served at once in a second and a half; offline ones only under SliceScheduler. */
+function fakeReplay({ policy, online, offline, cluster, onProgress }: ReplayOptions): ReplayOutcome {
+  const record =
+    (requestClass: "online" | "offline") =>
+    (request: WorkloadRequest, id: number): RequestRecord => ({
+      id,
+      class: requestClass,
+      request,
+      outcome: "completed",
+      startedNs: request.arrivalNs,
+      firstTokenNs: request.arrivalNs + 1e9,
+      lastTokenNs: request.arrivalNs + 1.5e9,
+      tokens: request.outputTokens,
+      tokensInWindow: request.outputTokens,
+    });
+  onProgress?.({ policy, atNs: 60e9, windowNs: online.windowNs, arrived: 3, completed: 2 });
+  const served = policy === "slicescheduler" ? offline.map(record("offline")) : [];
+  return {
+    policy,
+    windowNs: online.windowNs,
+    endNs: online.windowNs,
+    records: [...online.tenants.flat().map(record("online")), ...served],
+    offlineOffered: offline.length,
+    accelerators: cluster.accelerators.map(({ name, hbmBytes }) => ({
+      name,
+      capacityBytes: hbmBytes,
+      fixedBytes: 1e9,
+      usedBytesAtEnd: 1e9,
+      peakHbmBytes: 2e9,
+      utilization: policy === "slicescheduler" ? 0.5 : 0.25,
+    })),
+    operatorsDone: 100,
+    rounds: 10,
+    hostNsPerRound: Math.random() * 1e5,
+    leftInGraph: 0,
+    standstills: 0,
+    audit: [],
+  };
+}
+
+const neverReplay: Replay = () => {
+  throw new Error("a replay was started");
+};
+
+function file(name: string, text: string): string {
+  const path = join(dir, name);
+  writeFileSync(path, text);
+  return path;
+}
+
+const header = "TIMESTAMP,ContextTokens,GeneratedTokens";
+const goodRow = "2023-11-16 18:15:46.6805900,374,44";
+
+/** An hour of arrivals, one a second. */
+const hour = Array.from({ length: 3600 }, (_, s) => {
+  const two = (value: number): string => String(value).padStart(2, "0");
+  return `2023-11-16 18:${two(Math.floor(s / 60))}:${two(s % 60)}.0000000,${100 + (s % 7)},${5 + (s % 3)}`;
+});
+
+describe("slicescheduler", () => {
+  const trace = file("hour.csv", [header, ...hour].join("\r\n"));
+
+  test("prints the comparison on stdout and progress on stderr", async () => {
+    const { code, out, err } = await run(["--trace", trace, "--share", "0.2"]);
+    expect(code).toBe(0);
+    const rows = ["requests/s", "tokens/s", "TTFT p50/p90/p99 ms", "TPOT", "SLO attainment", "utilisation", "peak HBM"];
+    for (const row of [...rows, "offline completed", "rounds", "time per round", "static-online", "slicescheduler"]) {
+      expect(out).toContain(row);
+    }
+    expect(out).toMatch(/slicescheduler over static-online\n {2}requests\/s ×\d+\.\d\d, tokens\/s ×/);
+    expect(out).toContain("utilisation +25.0 points");
+    expect(out).not.toContain("GENERATED");
+    expect(err).toContain("static-online: replayed in");
+  });
+
+  test("--json: the last line of stdout is one object with every field of the contract", async () => {
+    const { code, out } = await run(["--trace", trace, "--json", "--share", "0.2"]);
+    expect(code).toBe(0);
+    const report = JSON.parse(out.trimEnd().split("\n").at(-1) ?? "");
+    expect(Object.keys(report)).toEqual(["workload", "seeds", "slo", "policies", "ratios"]);
+    expect(Object.keys(report.policies)).toEqual(["static-online", "slicescheduler"]);
+    const percentiles = { p50: expect.any(Number), p90: expect.any(Number), p99: expect.any(Number) };
+    for (const result of Object.values(report.policies)) {
+      expect(result).toMatchObject({
+        requestsPerSecond: expect.any(Number),
+        tokensPerSecond: expect.any(Number),
+        sloAttainment: expect.any(Number),
+        utilization: expect.any(Number),
+        ttftMs: percentiles,
+        tpotMs: percentiles,
+        onlineCompleted: report.workload.online.requests,
+        offlineOffered: 1800,
+        offlineCompleted: expect.any(Number),
+        peakHbmBytes: new Array(8).fill(2e9),
+        overCapacity: 0,
+        standstills: 0,
+      });
+    }
+    expect(report.ratios["static-online"]).toMatchObject({
+      requestsPerSecond: expect.any(Number),
+      tokensPerSecond: expect.any(Number),
+      sloAttainmentDelta: 0,
+      utilizationDelta: 0.25,
+    });
+    expect(report.workload).toMatchObject({ source: "trace", generated: false, minutes: 30, share: 0.2 });
+  });
+
+  test("same seed, same bytes, whatever the host's clock says; no directory in them", async () => {
+    const args = ["--trace", trace, "--json", "--share", "0.2"];
+    const first = await run(args);
+    expect((await run(args)).out).toBe(first.out);
+    expect(first.out).not.toContain(dir);
+    expect((await run([...args, "--seed", "2"])).out).not.toBe(first.out);
+  });
+
+  test("without a trace the workload is generated, and both streams and the object say so", async () => {
+    const text = await run(["--minutes", "5"]);
+    expect(text.code).toBe(0);
+    expect(text.err).toContain("GENERATED from the profile azure-llm-2023");
+    expect(text.out).toContain("GENERATED from the built-in profile azure-llm-2023, seed 1");
+    expect(text.out).toContain("CC BY 4.0");
+    const json = JSON.parse((await run(["--minutes", "5", "--seed", "9", "--json"])).out);
+    expect(json.workload).toMatchObject({ source: "profile", generated: true, files: null, minutes: 5 });
+    expect(json.seeds).toEqual({ workload: 9, executor: 9 });
+  });
+
+  test("traces beside the working directory, or named by the environment, are found", async () => {
+    const traces = join(dir, "shared/data/traces/azure-llm-2023");
+    mkdirSync(traces, { recursive: true });
+    const text = [header, ...hour].join("\n");
+    for (const name of ["conv", "code"]) writeFileSync(join(traces, `AzureLLMInferenceTrace_${name}.csv`), text);
+    const json = ["--json", "--share", "0.2"];
+    expect(JSON.parse((await run(json)).out).workload.generated).toBe(false);
+    rmSync(join(dir, "shared"), { recursive: true });
+    expect(JSON.parse((await run(json)).out).workload.generated).toBe(true);
+    const other = mkdtempSync(join(dir, "other-"));
+    for (const name of ["conv", "code"]) writeFileSync(join(other, `AzureLLMInferenceTrace_${name}.csv`), text);
+    const env = { SLICESCHEDULER_TRACES: other };
+    expect(JSON.parse((await run(json, fakeReplay, env)).out).workload.generated).toBe(false);
+  });
+
+  test("--policy takes repetition and comma lists; without Static-Online the threshold says where it is from", async () => {
+    const one = JSON.parse((await run(["--json", "--policy", "slicescheduler"])).out);
+    expect(Object.keys(one.policies)).toEqual(["slicescheduler"]);
+    expect(one.slo.source).toBe("serial-server");
+    for (const args of [["slicescheduler,static-online"], ["slicescheduler", "--policy", "static-online"]]) {
+      const { out } = await run(["--json", "--policy", ...args]);
+      expect(Object.keys(JSON.parse(out).policies)).toEqual(["slicescheduler", "static-online"]);
+    }
+  });
+
+  test("the command's name can be given; help shows options and examples", async () => {
+    expect((await run(["replay", "--json", "--minutes", "1"])).code).toBe(0);
+    for (const args of [["--help"], ["replay", "--help"]]) {
+      const { code, out } = await run(args, neverReplay);
+      expect(code).toBe(0);
+      for (const text of ["--trace", "--policy", "--minutes", "--seed", "--json", "Examples:"])
+        expect(out).toContain(text);
+    }
+  });
+});
+
+describe("bad input: one line on stderr, exit code 2, nothing replayed", () => {
+  const bad = (name: string, ...lines: string[]): string => file(name, lines.join("\r\n"));
+
+  test.each<[string, string[], RegExp]>([
+    ["a missing file", ["--trace", join(dir, "none.csv")], /none\.csv: no such file/],
+    ["an empty file", ["--trace", bad("empty.csv")], /empty\.csv: is empty/],
+    ["a wrong header", ["--trace", bad("header.csv", "a,b,c", goodRow)], /header\.csv:1: wrong header "a,b,c"/],
+    ["a header only", ["--trace", bad("only.csv", header)], /only\.csv: has a header but no rows/],
+    ["a malformed row", ["--trace", bad("row.csv", header, goodRow, "x")], /row\.csv:3: 1 field\(s\) instead of 3/],
+    [
+      "a negative row",
+      ["--trace", bad("neg.csv", header, "2023-11-16 18:15:46,-1,4")],
+      /neg\.csv:2: ContextTokens "-1"/,
+    ],
+    [
+      "rows out of order",
+      ["--trace", bad("order.csv", header, goodRow, "2023-11-16 18:15:46.6805899,1,1")],
+      /order\.csv:3: /,
+    ],
+    [
+      "a directory without traces",
+      ["--trace", mkdtempSync(join(dir, "empty-"))],
+      /holds no AzureLLMInferenceTrace_conv/,
+    ],
+    ["three traces", ["--trace", "a", "b", "c"], /one directory, one file, or two files/],
+    ["a trace too short", ["--trace", bad("short.csv", header, goodRow)], /keeps none of 1 arrivals/],
+    [
+      "an unknown policy",
+      ["--policy", "static-online,slice-scheduler"],
+      /unknown policy "slice-scheduler"; did you mean "slicescheduler"\?/,
+    ],
+    ["an empty policy", ["--policy", ""], /--policy must be/],
+    ["no minutes", ["--minutes", "0"], /--minutes must be above 0 and at most 30, not "0"/],
+    ["too many minutes", ["--minutes", "31"], /--minutes/],
+    ["minutes that are no number", ["--minutes", "ten"], /--minutes/],
+    ["a negative seed", ["--seed", "-1"], /--seed/],
+    ["a fractional seed", ["--seed", "1.5"], /--seed/],
+    ["a huge seed", ["--seed", "99999999999999999999"], /--seed/],
+    ["a share over a quarter", ["--share", "0.3"], /--share must be above 0 and at most 0\.25/],
+    ["no HBM", ["--hbm-gb", "0"], /--hbm-gb/],
+    ["an unknown option", ["--polcy", "x"], /unknown option '--polcy'.*--policy/],
+    ["an unknown command", ["reply"], /too many arguments|unknown command/],
+  ])("%s", async (_, args, reason) => {
+    const { code, out, err } = await run(args, neverReplay);
+    expect(err).toMatch(reason);
+    expect(err.trimEnd().split("\n")).toHaveLength(1);
+    expect(err).not.toContain("    at ");
+    expect(code).toBe(2);
+    expect(out).toBe("");
+  });
+});
+
+describe("what is not the user's fault", () => {
+  test("a broken invariant is one line and exit code 1", async () => {
+    const broken: Replay = () => {
+      throw new ReplayCheckError("slicescheduler", [{ check: "HBM within capacity", detail: "a0 held 9 B of 8 B" }]);
+    };
+    const { code, err } = await run(["--policy", "slicescheduler", "--minutes", "1"], broken);
+    expect(code).toBe(1);
+    expect(err).toContain(
+      "error: replay of slicescheduler broke 1 invariant(s): HBM within capacity: a0 held 9 B of 8 B",
+    );
+  });
+
+  test("an error nobody foresaw keeps its stack and exit code 1", async () => {
+    const { code, err } = await run(["--minutes", "1"], neverReplay);
+    expect(code).toBe(1);
+    expect(err).toContain("internal error, please report it: Error: a replay was started");
+  });
+});

@@ -1,0 +1,123 @@
+/** The comparison for people: a row per figure, a column per policy. */
+import type { Percentiles, PolicyResult, Ratios } from "@slicescheduler/workloads";
+import type { ReplayReport } from "./json.ts";
+
+export interface HostFigures {
+  /** Wall time of the replay in seconds. */
+  readonly wallSeconds: number;
+  /** Wall time of a round, or null when it was not measured. */
+  readonly hostNsPerRound: number | null;
+}
+
+/** A way to mark text, picocolors or nothing. */
+export interface Marks {
+  bold(text: string): string;
+  dim(text: string): string;
+}
+
+type Row = readonly [label: string, ...cells: string[]];
+
+/** Renders the report; `host` holds this host's figures by policy. */
+export function renderReport(report: ReplayReport, host: ReadonlyMap<string, HostFigures>, marks: Marks): string {
+  const names = Object.keys(report.policies);
+  const results = Object.values(report.policies);
+  const rows: Row[] = [["", ...names], ...figureRows(report, results), ...hostRows(names, host)];
+  const lines = [...workloadLines(report), "", ...columns(rows, marks), ...ratioLines(report.ratios, marks)];
+  return `${lines.join("\n")}\n`;
+}
+
+function workloadLines({ workload, seeds }: ReplayReport): string[] {
+  const { online, offline, cluster, files, profile } = workload;
+  const from =
+    files === null ? `GENERATED from the built-in profile ${profile?.name}` : `${files.arrivals}, ${files.lengths}`;
+  const seed = seeds.workload === null ? "" : `, seed ${seeds.workload}`;
+  const lengths = `mean ${online.inputTokensMean.toFixed(0)} in, ${online.outputTokensMean.toFixed(1)} out`;
+  const steady = `${offline.requestsPerSecond} offline request/s (${offline.inputTokens} in, ${offline.outputTokens} out)`;
+  const serial = workload.serialServer;
+  const lines = [
+    `Workload: ${workload.recipe} over ${workload.minutes} min, ${from}${seed}`,
+    `  ${online.requests} online requests of ${online.perInstance.length} instances (${lengths}), ${steady}`,
+    `  exact serial servers on pairs: utilisation ${fixed(serial.utilizationPerAccelerator, 3)}, TTFT p50/p90/p99 ${spread(serial.ttftMs, 0)} ms`,
+    `Cluster: ${cluster.accelerators} virtual accelerators of ${(cluster.hbmBytes / 1e9).toFixed(0)} GB, executor seed ${seeds.executor}`,
+  ];
+  if (profile !== null) lines.splice(1, 0, `  no trace given; ${profile.attribution}`);
+  return lines;
+}
+
+function figureRows({ slo }: ReplayReport, results: readonly PolicyResult[]): Row[] {
+  const row = (label: string, cell: (result: PolicyResult) => string): Row => [label, ...results.map(cell)];
+  const rows: Row[] = [
+    row("requests/s", (r) => fixed(r.requestsPerSecond, 3)),
+    row("tokens/s", (r) => fixed(r.tokensPerSecond, 2)),
+    row("TTFT p50/p90/p99 ms", (r) => spread(r.ttftMs, 0)),
+    row("TPOT p50/p90/p99 ms", (r) => spread(r.tpotMs, 1)),
+    row(`SLO attainment (TTFT < ${fixed(slo.ttftMs, 0)} ms, ${slo.source})`, (r) => fixed(r.sloAttainment, 3)),
+    row("online completed", (r) => `${r.onlineCompleted} of ${r.onlineOffered}`),
+    row("offline completed in the window", (r) => `${r.offlineCompleted} of ${r.offlineOffered}`),
+    row("drain s", (r) => fixed(r.drain.seconds, 1)),
+    row("utilisation, mean", (r) => fixed(r.utilization, 3)),
+  ];
+  const count = Math.max(0, ...results.map((result) => result.utilizationPerAccelerator.length));
+  for (let a = 0; a < count; a++) {
+    rows.push(row(`  accelerator ${a}`, (r) => fixed(r.utilizationPerAccelerator[a] ?? 0, 3)));
+  }
+  rows.push(row("peak HBM GB, highest", (r) => fixed(Math.max(...r.peakHbmBytes) / 1e9, 2)));
+  for (let a = 0; a < count; a++) {
+    rows.push(row(`  accelerator ${a}`, (r) => fixed((r.peakHbmBytes[a] ?? 0) / 1e9, 2)));
+  }
+  rows.push(row("operators", (r) => String(r.operators)));
+  rows.push(row("rounds", (r) => String(r.rounds)));
+  return rows;
+}
+
+function hostRows(names: readonly string[], host: ReadonlyMap<string, HostFigures>): Row[] {
+  const row = (label: string, cell: (figures: HostFigures) => string): Row => [
+    label,
+    ...names.map((name) => {
+      const figures = host.get(name);
+      return figures === undefined ? "–" : cell(figures);
+    }),
+  ];
+  return [
+    row("time per round µs (this host)", (h) => (h.hostNsPerRound === null ? "–" : fixed(h.hostNsPerRound / 1e3, 1))),
+    row("replayed in s (this host)", (h) => fixed(h.wallSeconds, 1)),
+  ];
+}
+
+function ratioLines(ratios: Readonly<Record<string, Ratios>>, marks: Marks): string[] {
+  return Object.entries(ratios).flatMap(([name, ratio]) => [
+    "",
+    marks.bold(`slicescheduler over ${name}`),
+    `  requests/s ${times(ratio.requestsPerSecond)}, tokens/s ${times(ratio.tokensPerSecond)}, ` +
+      `SLO attainment ${points(ratio.sloAttainmentDelta)}, utilisation ${points(ratio.utilizationDelta)}`,
+  ]);
+}
+
+function columns(rows: readonly Row[], marks: Marks): string[] {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => (row[column] ?? "").length)));
+  return rows.map((row, index) => {
+    const cells = row.map((cell, column) => {
+      const width = widths[column] ?? 0;
+      return column === 0 ? cell.padEnd(width) : cell.padStart(width);
+    });
+    const line = cells.join("  ").trimEnd();
+    if (index === 0) return marks.bold(line);
+    return (row[0] ?? "").startsWith("  ") ? marks.dim(line) : line;
+  });
+}
+
+function fixed(value: number, digits: number): string {
+  return value.toFixed(digits);
+}
+
+function spread(values: Percentiles | null, digits: number): string {
+  return values === null ? "–" : [values.p50, values.p90, values.p99].map((value) => fixed(value, digits)).join(" / ");
+}
+
+function times(ratio: number | null): string {
+  return ratio === null ? "–" : `×${fixed(ratio, 2)}`;
+}
+
+function points(delta: number): string {
+  return `${delta >= 0 ? "+" : "−"}${fixed(Math.abs(delta) * 100, 1)} points`;
+}

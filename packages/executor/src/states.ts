@@ -1,0 +1,64 @@
+import { ExecutorError, type ExecutorErrorCode } from "./errors.ts";
+
+/**
+ * | queue state | missing inputs | allowed to run | on the accelerator | buffers of its outputs |
+ * |---|---|---|---|---|
+ * | blocked     | ≥ 1 | either | no  | expected  |
+ * | ready       | 0   | no     | no  | expected  |
+ * | activated   | 0   | yes    | no  | expected  |
+ * | running     | 0   | yes    | yes | allocated |
+ * | done        | –   | –      | no  | present   |
+ * | failed      | –   | –      | no  | forgotten |
+ * | withdrawn   | –   | –      | no  | forgotten |
+ */
+export type QueueState = "issued" | "blocked" | "ready" | "activated" | "running" | "done" | "failed" | "withdrawn";
+
+/** Legal moves of an operator in its queue, by the state they end in. */
+export const QUEUE_MOVES: Readonly<Record<QueueState, readonly QueueState[]>> = {
+  issued: [],
+  blocked: ["issued"],
+  ready: ["issued", "blocked"],
+  activated: ["ready"],
+  running: ["activated"],
+  done: ["running"],
+  failed: ["activated", "running"],
+  withdrawn: ["blocked", "ready", "activated"],
+};
+
+/** The steps of a transfer: planned until its tensor is at the source, then an intent, then the two admitted halves. */
+export type TransferState = "planned" | "intent" | "receiving" | "sending" | "done" | "failed" | "cancelled";
+
+/** Legal moves of a transfer, by the state they end in. */
+export const TRANSFER_MOVES: Readonly<Record<TransferState, readonly TransferState[]>> = {
+  planned: [],
+  intent: ["planned"],
+  receiving: ["intent"],
+  sending: ["receiving"],
+  done: ["sending"],
+  failed: ["sending"],
+  cancelled: ["planned", "intent"],
+};
+
+/** Where something is in its life, with every move it made, for the message of an illegal one. */
+export interface Life<State extends string> {
+  state: State;
+  /** States entered, and when. */
+  readonly history: { readonly state: State; readonly atNs: number }[];
+}
+
+/** Moves along the table; an illegal move throws with the whole history and changes nothing. */
+export function move<State extends string>(
+  moves: Readonly<Record<State, readonly State[]>>,
+  subject: Life<State>,
+  to: State,
+  atNs: number,
+  name: () => string,
+  code: ExecutorErrorCode = "ILLEGAL_MOVE",
+): void {
+  if (!moves[to].includes(subject.state)) {
+    const past = subject.history.map(({ state, atNs: at }) => `${state} at ${at} ns`).join(", ");
+    throw new ExecutorError(code, `${name()} cannot become ${to} at ${atNs} ns, it is ${subject.state} (${past})`);
+  }
+  subject.state = to;
+  subject.history.push({ state: to, atNs });
+}

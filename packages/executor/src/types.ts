@@ -1,0 +1,111 @@
+/**
+ * The executor boundary as plain data. The master sends instructions, a backend answers with events; neither side shares
+ * objects with the other, so both can travel between processes. The rules are in docs/execution-model.md.
+ */
+import type { ClusterSpec, TemplateSpec } from "@slicescheduler/gmg";
+
+export interface IssuedInput {
+  readonly tensor: number;
+  /** The transfer that brings it here, or null when it is present or produced on this accelerator. */
+  readonly transfer: number | null;
+  /** Where the transfer comes from; meaningless when `transfer` is null. */
+  readonly source: number;
+}
+
+export interface IssuedOutput {
+  readonly tensor: number;
+  readonly bytes: number;
+  /** The input tensor whose buffer it continues, or null. */
+  readonly aliases: number | null;
+}
+
+export interface IssueInstruction {
+  readonly type: "issue";
+  readonly issueNumber: number;
+  readonly accelerator: number;
+  readonly instance: number;
+  readonly template: string;
+  /** Index of the operator in its template. */
+  readonly operator: number;
+  readonly symbols: Readonly<Record<string, number>>;
+  readonly rank: number;
+  readonly activated: boolean;
+  /** Distinct tensors, in declared order. */
+  readonly inputs: readonly IssuedInput[];
+  readonly outputs: readonly IssuedOutput[];
+  readonly workspaceBytes: number;
+}
+
+export type ExecutorInstruction =
+  | { readonly type: "registerTemplate"; readonly template: TemplateSpec }
+  | { readonly type: "loadWeights"; readonly accelerator: number; readonly name: string; readonly bytes: number }
+  | IssueInstruction
+  /** Make a held-back operator activated. */
+  | { readonly type: "activate"; readonly issueNumber: number }
+  /** Take an operator back; answered by `withdrawn`, or by its normal end when it already runs. */
+  | { readonly type: "withdraw"; readonly issueNumber: number }
+  /** Allocate the receive buffer; answered by `recvReady`, or by `recvFailed` when it does not fit. */
+  | {
+      readonly type: "activateRecv";
+      readonly transfer: number;
+      readonly tensor: number;
+      readonly source: number;
+      readonly destination: number;
+      readonly bytes: number;
+    }
+  /** Move the data; answered by `transferDone` or `transferFailed`. */
+  | { readonly type: "activateSend"; readonly transfer: number }
+  /** The master needs this copy no longer: free it as soon as no issued work does. */
+  | { readonly type: "release"; readonly tensor: number; readonly accelerator: number };
+
+export type ExecutorEvent =
+  | { readonly type: "operatorStarted"; readonly issueNumber: number }
+  | { readonly type: "operatorDone"; readonly issueNumber: number; readonly observedNs: number }
+  /** It ended without outputs; consumers already issued stay blocked until they are withdrawn. */
+  | { readonly type: "operatorFailed"; readonly issueNumber: number; readonly reason: string }
+  | { readonly type: "withdrawn"; readonly issueNumber: number }
+  | { readonly type: "intentRaised"; readonly transfer: number }
+  | { readonly type: "recvReady"; readonly transfer: number }
+  /** The receive buffer did not fit; the transfer is an intent again and may be activated later. */
+  | { readonly type: "recvFailed"; readonly transfer: number; readonly reason: string }
+  | { readonly type: "transferDone"; readonly transfer: number; readonly observedNs: number }
+  /** It ended without a copy at the destination. */
+  | { readonly type: "transferFailed"; readonly transfer: number; readonly reason: string }
+  /** It will not take place: its last waiting consumer was withdrawn, or its tensor was lost at the source. */
+  | { readonly type: "transferCancelled"; readonly transfer: number }
+  /** Everything one cause brought about has been delivered: the master selects transfers and answers here. */
+  | { readonly type: "settled" };
+
+/** Whole nanoseconds since the run's epoch; never steps back. */
+export interface Clock {
+  nowNs(): number;
+}
+
+export interface ExecutorManifest {
+  readonly name: string;
+  /** True when time is simulated: it advances only as events are processed. */
+  readonly simulatedTime: boolean;
+}
+
+export interface ExecutorContext {
+  readonly cluster: ClusterSpec;
+  /**
+   * Hand an event to the master. It may call `execute` before it returns: the instructions are applied at once, and the
+   * events they cause are delivered after this call, never inside it. Accelerators start nothing until all of it is quiet.
+   */
+  deliver(event: ExecutorEvent): void;
+}
+
+export interface Executor {
+  readonly manifest: ExecutorManifest;
+  readonly clock: Clock;
+  /** Called once, before anything else. */
+  open(context: ExecutorContext): void;
+  /**
+   * Carries out the instructions in order; see "Operators are issued" in docs/execution-model.md. Throws an `ExecutorError`
+   * for instructions no correct master gives; what only timing makes impossible is answered by an event instead.
+   */
+  execute(instructions: readonly ExecutorInstruction[]): void;
+  /** Stops everything; no event is delivered afterwards. */
+  close(): void;
+}

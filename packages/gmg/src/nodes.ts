@@ -1,0 +1,132 @@
+import type { Binding, CompiledPartition, Template } from "./template.ts";
+import type {
+  AcceleratorIndex,
+  InstanceId,
+  InstanceState,
+  IssueNumber,
+  OperatorState,
+  TensorId,
+  TransferNumber,
+} from "./types.ts";
+
+/** Number of a request, unique for the life of a graph, rising by opening. */
+export type RequestId = number;
+
+/**
+ * A request: a sequence of instances that share results (a prefill and its decode steps) and one memory claim. It is laid
+ * on one partition when its first operator is issued and stays there.
+ */
+export interface RequestNode {
+  readonly id: RequestId;
+  readonly label: string;
+  /** Priority class, 0 is the most urgent. */
+  readonly rank: number;
+  /** Infinity when there is none. */
+  readonly deadlineNs: number;
+  readonly openedNs: number;
+  /** The largest instances it may submit; null when none were declared: its claim is then what it has submitted. */
+  readonly limits: readonly Binding[] | null;
+  /** Live instances at the same time that the claim covers. */
+  readonly concurrentInstances: number;
+  /** Name of the partition it is laid on; null before. */
+  partition: string | null;
+  /** Bytes reserved and used, and workspace reserved, one entry per accelerator of the cluster; empty before placement. */
+  reservedBytes: Float64Array;
+  usedBytes: Float64Array;
+  workspaceBytes: Float64Array;
+  /** Instances in the graph, live or not, by rising id. */
+  readonly instances: Set<InstanceNode>;
+  /** No further instance will be submitted. */
+  closed: boolean;
+}
+
+/** One execution of a template with its symbols bound. */
+export interface InstanceNode {
+  readonly id: InstanceId;
+  readonly request: RequestNode;
+  readonly template: Template;
+  readonly binding: Binding;
+  readonly label: string;
+  /** Names of partitions it may be laid on; null for all of its template's. */
+  readonly allowedPartitions: readonly string[] | null;
+  readonly insertedNs: number;
+  readonly operators: readonly OperatorNode[];
+  /** One per external input slot; null where the input has no bytes and is not bound. */
+  readonly inputs: readonly (TensorNode | null)[];
+  state: InstanceState;
+  /** The partition it is laid on; null before its first operator is issued. */
+  partition: CompiledPartition | null;
+  /** Operators not yet in a terminal state. */
+  unfinishedOperators: number;
+  /** Tensors of it that the graph still knows. */
+  liveTensors: number;
+  doneNs: number;
+}
+
+/** One operator of one instance. */
+export interface OperatorNode {
+  readonly instance: InstanceNode;
+  /** Position in its template. */
+  readonly index: number;
+  /** Distinct tensors it reads, in declared order. */
+  readonly inputs: readonly TensorNode[];
+  readonly outputs: readonly TensorNode[];
+  state: OperatorState;
+  /** Distinct predecessors that are neither issued nor done; in the frontier at 0. */
+  unscheduledPredecessors: number;
+  /** −1 before it is issued. */
+  accelerator: AcceleratorIndex;
+  issueNumber: IssueNumber;
+  /** Inputs not present on its accelerator; meaningful while issued. */
+  missingInputs: number;
+  /** −1 where it has not happened. */
+  issuedNs: number;
+  readyNs: number;
+  startedNs: number;
+  doneNs: number;
+}
+
+/** One output of one operator of one instance. */
+export interface TensorNode {
+  readonly id: TensorId;
+  readonly producer: OperatorNode;
+  readonly output: number;
+  readonly bytes: number;
+  /** The input whose buffer it continues, or null. */
+  readonly aliases: TensorNode | null;
+  /** True once some operator continues its buffer; a second one is refused. */
+  continued: boolean;
+  /** Operators that read it and are not yet issued. */
+  unissuedConsumers: number;
+  /** The application may still refer to it. */
+  retained: boolean;
+  /** Operators of other instances that read it, by rising instance id; those of its own follow from the template. */
+  readonly outsideConsumers: OperatorNode[];
+  /** Where it is or will be, the producer's accelerator first; empty before its producer is issued. */
+  readonly copies: TensorCopy[];
+}
+
+/** A tensor on an accelerator, present or on its way. */
+export interface TensorCopy {
+  readonly accelerator: AcceleratorIndex;
+  /** The request whose claim it counts against, and the bytes it adds there. */
+  readonly request: RequestNode;
+  ownBytes: number;
+  /** The instance that caused it; its bound covers the copy until it ends. */
+  readonly cause: InstanceNode;
+  held: boolean;
+}
+
+/** A planned, waiting or running move of a tensor to another accelerator. */
+export interface TransferNode {
+  readonly number: TransferNumber;
+  readonly tensor: TensorNode;
+  readonly source: AcceleratorIndex;
+  readonly destination: AcceleratorIndex;
+  readonly rank: number;
+  state: "planned" | "intended" | "receiving" | "sending";
+  /** When the data began to move; −1 before. */
+  sendingNs: number;
+  /** Issued operators on the destination that wait for it, by rising issue number. */
+  readonly waiting: OperatorNode[];
+}

@@ -1,0 +1,98 @@
+/** Everything that can go wrong with a workload, as typed errors; callers match `code`, people read `message`. */
+
+export type WorkloadErrorCode =
+  | "TRACE_NOT_FOUND"
+  | "TRACE_IS_DIRECTORY"
+  | "TRACE_UNREADABLE"
+  | "TRACE_TOO_LARGE"
+  | "TRACE_EMPTY"
+  | "TRACE_WRONG_HEADER"
+  | "TRACE_MALFORMED_ROW"
+  | "TRACE_OUT_OF_ORDER"
+  | "WORKLOAD_EMPTY"
+  | "INVALID_OPTION"
+  | "UNKNOWN_POLICY"
+  | "MODEL_DOES_NOT_FIT"
+  | "REPLAY_CHECK_FAILED";
+
+/** Base class of all errors of this package. */
+export class WorkloadError extends Error {
+  readonly code: WorkloadErrorCode;
+  /** What was found, without the place where it was found. */
+  readonly reason: string;
+
+  constructor(code: WorkloadErrorCode, message: string, reason: string = message, options?: ErrorOptions) {
+    super(message, options);
+    this.name = new.target.name;
+    this.code = code;
+    this.reason = reason;
+  }
+}
+
+/** A trace file cannot be read or holds something it may not; the message is one line `file:line: reason`. */
+export class TraceError extends WorkloadError {
+  readonly file: string;
+  /** 1-based line in the file, or null when the fault is not on one line. */
+  readonly line: number | null;
+
+  constructor(code: WorkloadErrorCode, file: string, line: number | null, reason: string, options?: ErrorOptions) {
+    super(code, `${file}${line === null ? "" : `:${line}`}: ${reason}`, reason, options);
+    this.file = file;
+    this.line = line;
+  }
+}
+
+/** An option is outside its range; names the option, the value and the range. */
+export class InvalidOptionError extends WorkloadError {
+  readonly option: string;
+
+  constructor(option: string, found: unknown, wanted: string) {
+    super("INVALID_OPTION", `${option} must be ${wanted}, not ${String(found)}`);
+    this.option = option;
+  }
+}
+
+/** A recipe kept no request at all; says of how many rows and under which settings. */
+export class EmptyWorkloadError extends WorkloadError {
+  constructor(reason: string) {
+    super("WORKLOAD_EMPTY", reason);
+  }
+}
+
+/** No policy of that name exists; lists those that do and the nearest. */
+export class UnknownPolicyError extends WorkloadError {
+  readonly policy: string;
+  readonly known: readonly string[];
+
+  constructor(policy: string, known: readonly string[], near: string | undefined) {
+    const hint = near === undefined ? "" : `did you mean "${near}"? `;
+    super("UNKNOWN_POLICY", `unknown policy "${policy}"; ${hint}known: ${known.join(", ")}`);
+    this.policy = policy;
+    this.known = known;
+  }
+}
+
+/** The model's weights and one request's memory exceed what an accelerator has. */
+export class ModelDoesNotFitError extends WorkloadError {
+  constructor(reason: string, options?: ErrorOptions) {
+    super("MODEL_DOES_NOT_FIT", reason, reason, options);
+  }
+}
+
+/** One thing the end of a replay found wrong, with the numbers. */
+export interface CheckFailure {
+  readonly check: string;
+  readonly detail: string;
+}
+
+/** A replay broke an invariant; lists every check that failed, each with its numbers. */
+export class ReplayCheckError extends WorkloadError {
+  readonly failures: readonly CheckFailure[];
+
+  constructor(policy: string, failures: readonly CheckFailure[]) {
+    const shown = failures.slice(0, 5).map((f) => `${f.check}: ${f.detail}`);
+    if (failures.length > shown.length) shown.push(`and ${failures.length - shown.length} more`);
+    super("REPLAY_CHECK_FAILED", `replay of ${policy} broke ${failures.length} invariant(s): ${shown.join("; ")}`);
+    this.failures = failures;
+  }
+}

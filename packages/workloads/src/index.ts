@@ -1,0 +1,77 @@
+export { type ColocationClusterOptions, colocationCluster } from "./colocation/cluster.ts";
+export {
+  type ColocationDurations,
+  type ColocationDurationsOptions,
+  colocationDurations,
+  operatorNoiseCv,
+  transferNoiseCv,
+} from "./colocation/durations.ts";
+export {
+  type CheckFailure,
+  EmptyWorkloadError,
+  InvalidOptionError,
+  ModelDoesNotFitError,
+  ReplayCheckError,
+  TraceError,
+  UnknownPolicyError,
+  WorkloadError,
+  type WorkloadErrorCode,
+} from "./errors.ts";
+export { pipelinePartitions } from "./llama/partitions.ts";
+export { type LlamaShape, llama3_8b } from "./llama/shape.ts";
+export { type DecodeSpec, type LlamaOptions, llamaDecode, llamaPrefill, type PrefillSpec } from "./llama/templates.ts";
+export { type Comparison, comparePolicies, type Ratios, type SloThreshold } from "./metrics/compare.ts";
+export { type Percentiles, percentileOfSorted, percentiles } from "./metrics/percentile.ts";
+export { type PolicyResult, policyResult } from "./metrics/result.ts";
+export { azureAttribution } from "./profiles/attribution.ts";
+export { azure2023Profile } from "./profiles/azure-2023.ts";
+export { type GeneratedTraces, generateTraces } from "./profiles/generate.ts";
+export { measureProfile } from "./profiles/measure.ts";
+export type { ArrivalProfile, LengthProfile, WorkloadProfile } from "./profiles/types.ts";
+export { fmix32, type Random, seededRandom } from "./random.ts";
+export { colocationShare, idleSlicesShare, recipeB, recipeB48 } from "./recipes/b48.ts";
+export { colocationOffline, type OfflineLoad, offlineRequests } from "./recipes/offline.ts";
+export { requestsByArrival, shortened, type Workload, type WorkloadRequest } from "./recipes/types.ts";
+export { assertReplaySound, replayFailures } from "./replay/checks.ts";
+export { type ReplayOptions, replay } from "./replay/driver.ts";
+export type { EngineListener, EngineRequest, EngineRequestOptions, ReplayEngine } from "./replay/engine.ts";
+export { assertModelFits, type FitDemand } from "./replay/fit.ts";
+export type { AcceleratorOutcome, ReplayOutcome } from "./replay/outcome.ts";
+export {
+  assertPolicyKnown,
+  type Lane,
+  type LaneGroup,
+  nearest,
+  type PolicyTerms,
+  policyNames,
+  type ReplayPolicy,
+  type RequestClass,
+  replayPolicy,
+} from "./replay/policy.ts";
+export type { RequestOutcome, RequestRecord } from "./replay/records.ts";
+export { type ReplayProgress, type RunnerOptions, runReplay } from "./replay/runner.ts";
+export {
+  type IdleSlices,
+  type Interval,
+  idleIntervals,
+  idleOverlap,
+  idleSlices,
+  type SerialResult,
+  type SerialServerOptions,
+  serialTtftMs,
+  serialUtilization,
+  serveSerially,
+} from "./serial/serial-server.ts";
+export { parseAzureTrace, readAzureTrace } from "./traces/azure.ts";
+export { type MooncakeRow, parseMooncakeTrace, readMooncakeTrace } from "./traces/mooncake.ts";
+export { hasAzureTraces, readTracePair, type TracePair } from "./traces/pair.ts";
+export {
+  type LengthDistribution,
+  parseServeGenLengths,
+  parseServeGenWindows,
+  readServeGenLengths,
+  readServeGenWindows,
+  type ServeGenLengths,
+  type ServeGenWindow,
+} from "./traces/servegen.ts";
+export type { TraceRow } from "./traces/types.ts";

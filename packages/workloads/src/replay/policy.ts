@@ -1,0 +1,120 @@
+/**
+ * Policies of a replay as plain data: which requests may start when, where, and how urgent they are. The engine under
+ * them is the same for all; a baseline is a set of model instances (lanes) that each take one request at a time.
+ */
+import { InvalidOptionError, UnknownPolicyError } from "../errors.ts";
+
+export type RequestClass = "online" | "offline";
+
+/** One queue of requests, served first come first served. */
+export interface Lane {
+  readonly name: string;
+  /** Names of the partitions its requests may be laid on. */
+  readonly partitions: readonly string[];
+  /** Requests it has under way at once; a serial model instance has 1, a pipelined one as many as it has stages. */
+  readonly concurrentRequestsMax: number;
+}
+
+export interface LaneGroup {
+  /** To the lane of its tenant, or to the one with the fewest requests waiting and under way (ties: the first). */
+  readonly assign: "byTenant" | "leastLoaded";
+  readonly lanes: readonly Lane[];
+}
+
+export interface ReplayPolicy {
+  readonly name: string;
+  /** One line for people. */
+  readonly summary: string;
+  readonly online: LaneGroup;
+  /** Null when offline requests are not served at all. */
+  readonly offline: LaneGroup | null;
+}
+
+/** What a policy is made for. */
+export interface PolicyTerms {
+  /** Names of all partitions of the templates. */
+  readonly partitions: readonly string[];
+  /** Model instances with online requests. */
+  readonly tenants: number;
+}
+
+const makers: Readonly<Record<string, (terms: PolicyTerms) => ReplayPolicy>> = {
+  "static-online": ({ partitions, tenants }) => ({
+    name: "static-online",
+    summary: "each online instance on its own pair, one request at a time; no offline work",
+    online: { assign: "byTenant", lanes: onePairEach(partitions, tenants) },
+    offline: null,
+  }),
+  slicescheduler: ({ partitions }) => ({
+    name: "slicescheduler",
+    summary: "online and offline requests as graph instances, placed by simulation",
+    online: { assign: "leastLoaded", lanes: [anywhere("online", partitions)] },
+    offline: { assign: "leastLoaded", lanes: [anywhere("offline", partitions)] },
+  }),
+};
+
+/** Names of all policies, in the order in which they are shown. */
+export const policyNames: readonly string[] = Object.keys(makers);
+
+/** The policy of that name for these terms. Errors: UNKNOWN_POLICY (with the nearest name), INVALID_OPTION. */
+export function replayPolicy(name: string, terms: PolicyTerms): ReplayPolicy {
+  return makerOf(name)(terms);
+}
+
+/** Throws UNKNOWN_POLICY (with the nearest name) when no policy has that name; needs no cluster. */
+export function assertPolicyKnown(name: string): void {
+  makerOf(name);
+}
+
+function makerOf(name: string): (terms: PolicyTerms) => ReplayPolicy {
+  const make = Object.hasOwn(makers, name) ? makers[name] : undefined;
+  if (make === undefined) throw new UnknownPolicyError(name, policyNames, nearest(name, policyNames));
+  return make;
+}
+
+function anywhere(name: string, partitions: readonly string[]): Lane {
+  return { name, partitions, concurrentRequestsMax: Number.POSITIVE_INFINITY };
+}
+
+function onePairEach(partitions: readonly string[], tenants: number): Lane[] {
+  const pairs = partitions.filter((partition) => /^pair\d+$/.test(partition));
+  if (pairs.length < tenants) {
+    throw new InvalidOptionError(
+      "cluster",
+      `${pairs.length} pair(s)`,
+      `at least ${tenants} pairs, one for each instance`,
+    );
+  }
+  return pairs.slice(0, tenants).map((pair, tenant) => ({
+    name: `instance ${tenant}`,
+    partitions: [pair],
+    concurrentRequestsMax: 1,
+  }));
+}
+
+/** The known name with the least edit distance, if that is near enough to be a slip. */
+export function nearest(name: string, known: readonly string[]): string | undefined {
+  let best: string | undefined;
+  let bestDistance = Math.max(2, Math.floor(name.length / 3)) + 1;
+  for (const candidate of known) {
+    const distance = editDistance(name.toLowerCase().slice(0, 64), candidate);
+    if (distance < bestDistance || candidate.startsWith(name.toLowerCase() || " ")) {
+      best = candidate;
+      bestDistance = Math.min(distance, bestDistance);
+    }
+  }
+  return best;
+}
+
+function editDistance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, j) => j);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const swap = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      next.push(Math.min((row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1, swap));
+    }
+    row = next;
+  }
+  return row[b.length] ?? 0;
+}

@@ -1,0 +1,155 @@
+/** Plays requests into an engine under a policy: arrival → lane → passes, a few ahead → completion → next of the lane. */
+import { InvalidOptionError } from "../errors.ts";
+import { requestsByArrival, type Workload, type WorkloadRequest } from "../recipes/types.ts";
+import type { EngineRequest, ReplayEngine } from "./engine.ts";
+import { LaneQueues } from "./lanes.ts";
+import type { LaneGroup, ReplayPolicy, RequestClass } from "./policy.ts";
+import { newRecord, type RequestRecord, recordToken } from "./records.ts";
+
+export interface ReplayProgress {
+  readonly policy: string;
+  readonly atNs: number;
+  readonly windowNs: number;
+  readonly arrived: number;
+  readonly completed: number;
+}
+
+export interface RunnerOptions {
+  readonly policy: ReplayPolicy;
+  readonly online: Workload;
+  /** Ascending by arrival. */
+  readonly offline: readonly WorkloadRequest[];
+  /** Passes submitted beyond the one that runs, at least 0. Default 1. */
+  readonly lookahead?: number;
+  /** Called once per simulated minute of the window. */
+  readonly onProgress?: (progress: ReplayProgress) => void;
+}
+
+interface RunningRequest {
+  readonly record: RequestRecord;
+  readonly lanes: LaneQueues<RequestRecord>;
+  readonly lane: number;
+  submitted: number;
+}
+
+const minuteNs = 60e9;
+
+/**
+ * Runs the whole workload and its drain; returns one record per request, offline ones of an unserved class included.
+ * At the end of the window, offline requests that never started are dropped; all others run to their end. Errors: INVALID_OPTION.
+ */
+export function runReplay(engine: ReplayEngine, options: RunnerOptions): RequestRecord[] {
+  const runner = new Runner(engine, options);
+  runner.schedule();
+  engine.run();
+  return runner.records;
+}
+
+class Runner {
+  readonly records: RequestRecord[] = [];
+  readonly #engine: ReplayEngine;
+  readonly #options: RunnerOptions;
+  readonly #lookahead: number;
+  readonly #running = new Map<EngineRequest, RunningRequest>();
+  #completed = 0;
+
+  constructor(engine: ReplayEngine, options: RunnerOptions) {
+    this.#engine = engine;
+    this.#options = options;
+    this.#lookahead = options.lookahead ?? 1;
+    if (!Number.isInteger(this.#lookahead) || this.#lookahead < 0) {
+      throw new InvalidOptionError("lookahead", options.lookahead, "a whole number from 0");
+    }
+    engine.listener = {
+      passDone: (request, atNs) => this.#passDone(request, atNs),
+      passFailed: (request) => this.#passFailed(request),
+    };
+  }
+
+  schedule(): void {
+    const { policy, online, offline, onProgress } = this.#options;
+    const { windowNs } = online;
+    this.#scheduleClass("online", policy.online, requestsByArrival(online));
+    const offlineLanes = this.#scheduleClass("offline", policy.offline, offline);
+    this.#engine.at(windowNs, () => {
+      for (const record of offlineLanes?.drop() ?? []) record.outcome = "dropped";
+    });
+    if (onProgress === undefined) return;
+    for (let atNs = minuteNs; atNs <= windowNs; atNs += minuteNs) {
+      this.#engine.at(atNs, () => {
+        const arrived = this.records.length;
+        onProgress({ policy: policy.name, atNs, windowNs, arrived, completed: this.#completed });
+      });
+    }
+  }
+
+  #scheduleClass(
+    requestClass: RequestClass,
+    group: LaneGroup | null,
+    requests: readonly WorkloadRequest[],
+  ): LaneQueues<RequestRecord> | null {
+    const lanes = group === null ? null : new LaneQueues<RequestRecord>(group);
+    for (const request of requests) {
+      this.#engine.at(request.arrivalNs, () => {
+        const record = newRecord(this.records.length, requestClass, request);
+        this.records.push(record);
+        if (lanes === null || group === null) record.outcome = "dropped";
+        else this.#startNext(group, lanes, lanes.offer(record, request.tenant), request.arrivalNs);
+      });
+    }
+    return lanes;
+  }
+
+  #startNext(group: LaneGroup, lanes: LaneQueues<RequestRecord>, lane: number, nowNs: number): void {
+    const record = lanes.start(lane);
+    const partitions = group.lanes[lane]?.partitions;
+    if (record === undefined || partitions === undefined) return;
+    record.outcome = "running";
+    record.startedNs = nowNs;
+    const { tenant, inputTokens, outputTokens } = record.request;
+    const options = { class: record.class, tenant, inputTokens, outputTokens, partitions };
+    const request = this.#engine.openRequest(options);
+    const running = { record, lanes, lane, submitted: 0 };
+    this.#running.set(request, running);
+    this.#submitAhead(request, running);
+  }
+
+  #submitAhead(request: EngineRequest, running: RunningRequest): void {
+    const { record } = running;
+    const last = record.request.outputTokens;
+    while (running.submitted < last && running.submitted < record.tokens + 1 + this.#lookahead) {
+      running.submitted++;
+      request.submitNext(running.submitted === last);
+    }
+  }
+
+  #passDone(request: EngineRequest, atNs: number): void {
+    const running = this.#running.get(request);
+    if (running === undefined) return;
+    const { record } = running;
+    recordToken(record, atNs, this.#options.online.windowNs);
+    if (record.tokens < record.request.outputTokens) {
+      this.#submitAhead(request, running);
+      return;
+    }
+    record.outcome = "completed";
+    this.#completed++;
+    this.#leave(request, running, atNs);
+  }
+
+  #passFailed(request: EngineRequest): void {
+    const running = this.#running.get(request);
+    if (running === undefined) return;
+    running.record.outcome = "failed";
+    this.#leave(request, running, running.record.lastTokenNs ?? running.record.request.arrivalNs);
+  }
+
+  #leave(request: EngineRequest, running: RunningRequest, nowNs: number): void {
+    this.#running.delete(request);
+    request.close();
+    running.lanes.finished(running.lane);
+    const { policy } = this.#options;
+    const group = running.record.class === "online" ? policy.online : policy.offline;
+    if (group !== null) this.#startNext(group, running.lanes, running.lane, nowNs);
+  }
+}
