@@ -1,4 +1,5 @@
-import type { Binding, CompiledPartition, Template } from "./template.ts";
+import type { Binding } from "./binding.ts";
+import type { CompiledPartition, Template } from "./template.ts";
 import type {
   AcceleratorIndex,
   InstanceId,
@@ -56,8 +57,10 @@ export interface InstanceNode {
   state: InstanceState;
   /** The partition it is laid on; null before its first operator is issued. */
   partition: CompiledPartition | null;
-  /** Operators not yet in a terminal state. */
+  /** Operators that have not ended, a cancelled one included as long as an executor has it. */
   unfinishedOperators: number;
+  /** Most bytes it can hold at once, per accelerator, under its partition; null before it is placed. */
+  needBytes: Float64Array | null;
   /** Tensors of it that the graph still knows. */
   liveTensors: number;
   doneNs: number;
@@ -72,8 +75,8 @@ export interface OperatorNode {
   readonly inputs: readonly TensorNode[];
   readonly outputs: readonly TensorNode[];
   state: OperatorState;
-  /** Distinct predecessors that are neither issued nor done; in the frontier at 0. */
-  unscheduledPredecessors: number;
+  /** Inputs whose producer is unscheduled; in the unscheduled frontier at 0. */
+  unscheduledInputs: number;
   /** −1 before it is issued. */
   accelerator: AcceleratorIndex;
   issueNumber: IssueNumber;
@@ -100,20 +103,23 @@ export interface TensorNode {
   unissuedConsumers: number;
   /** The application may still refer to it. */
   retained: boolean;
-  /** Operators of other instances that read it, by rising instance id; those of its own follow from the template. */
-  readonly outsideConsumers: OperatorNode[];
+  /** Operators that read it and have not ended, in the order of their insertion. */
+  readonly consumers: Set<OperatorNode>;
   /** Where it is or will be, the producer's accelerator first; empty before its producer is issued. */
   readonly copies: TensorCopy[];
+  /** Moves of it that have not ended. */
+  readonly transfers: TransferNode[];
 }
 
 /** A tensor on an accelerator, present or on its way. */
 export interface TensorCopy {
   readonly accelerator: AcceleratorIndex;
-  /** The request whose claim it counts against, and the bytes it adds there. */
-  readonly request: RequestNode;
-  ownBytes: number;
-  /** The instance that caused it; its bound covers the copy until it ends. */
+  /** The instance that caused it, whose bound covers `ownBytes` until it ends. */
   readonly cause: InstanceNode;
+  /** Rounded bytes it adds to its buffer. */
+  readonly ownBytes: number;
+  /** Rounded bytes of its buffer that freed copies left to it; always counted against the claim. */
+  inheritedBytes: number;
   held: boolean;
 }
 

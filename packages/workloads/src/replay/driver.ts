@@ -42,7 +42,7 @@ const layersPerOperator = 8;
 
 /**
  * Replays the workload to its last operator and checks the run.
- * Errors: UNKNOWN_POLICY, INVALID_OPTION, MODEL_DOES_NOT_FIT, REPLAY_CHECK_FAILED. About 20 µs per operator.
+ * Errors: UNKNOWN_POLICY, INVALID_OPTION, MODEL_DOES_NOT_FIT, REPLAY_CHECK_FAILED.
  */
 export function replay(options: ReplayOptions): ReplayOutcome {
   const { cluster, online, offline } = options;
