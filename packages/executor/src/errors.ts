@@ -10,7 +10,10 @@ export type ExecutorErrorCode =
   | "INVALID_OPTION"
   /** Issue numbers must rise. */
   | "ISSUE_ORDER"
-  /** An issue number or a transfer number that was never given out. */
+  /** An issue number of an operator that is still in a queue. */
+  | "DUPLICATE_ISSUE"
+  /** An accelerator, an issue or a transfer that the executor does not have. */
+  | "UNKNOWN_ACCELERATOR"
   | "UNKNOWN_ISSUE"
   | "UNKNOWN_TRANSFER"
   | "UNKNOWN_TEMPLATE"

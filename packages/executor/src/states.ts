@@ -25,7 +25,10 @@ export const QUEUE_MOVES: Readonly<Record<QueueState, readonly QueueState[]>> = 
   withdrawn: ["blocked", "ready", "activated"],
 };
 
-/** The steps of a transfer: planned until its tensor is at the source, then an intent, then the two admitted halves. */
+/**
+ * The steps of a transfer: planned until its tensor is at the source, then an intent, then the two admitted halves.
+ * An intent that was raised runs to its end, also when nobody waits for it any more.
+ */
 export type TransferState = "planned" | "intent" | "receiving" | "sending" | "done" | "failed" | "cancelled";
 
 /** Legal moves of a transfer, by the state they end in. */
@@ -36,7 +39,7 @@ export const TRANSFER_MOVES: Readonly<Record<TransferState, readonly TransferSta
   sending: ["receiving"],
   done: ["sending"],
   failed: ["sending"],
-  cancelled: ["planned", "intent"],
+  cancelled: ["planned"],
 };
 
 /** Where something is in its life, with every move it made, for the message of an illegal one. */

@@ -64,7 +64,8 @@ export type ExecutorEvent =
   /** It ended without outputs; consumers already issued stay blocked until they are withdrawn. */
   | { readonly type: "operatorFailed"; readonly issueNumber: number; readonly reason: string }
   | { readonly type: "withdrawn"; readonly issueNumber: number }
-  | { readonly type: "intentRaised"; readonly transfer: number }
+  /** Tensors that planned transfers wait for are at their sources: all intents of one cause, ascending. The master selects. */
+  | { readonly type: "intentsRaised"; readonly transfers: readonly number[] }
   | { readonly type: "recvReady"; readonly transfer: number }
   /** The receive buffer did not fit; the transfer is an intent again and may be activated later. */
   | { readonly type: "recvFailed"; readonly transfer: number; readonly reason: string }
@@ -72,9 +73,7 @@ export type ExecutorEvent =
   /** It ended without a copy at the destination. */
   | { readonly type: "transferFailed"; readonly transfer: number; readonly reason: string }
   /** It will not take place: its last waiting consumer was withdrawn, or its tensor was lost at the source. */
-  | { readonly type: "transferCancelled"; readonly transfer: number }
-  /** Everything one cause brought about has been delivered: the master selects transfers and answers here. */
-  | { readonly type: "settled" };
+  | { readonly type: "transferCancelled"; readonly transfer: number };
 
 /** Whole nanoseconds since the run's epoch; never steps back. */
 export interface Clock {
@@ -91,7 +90,7 @@ export interface ExecutorContext {
   readonly cluster: ClusterSpec;
   /**
    * Hand an event to the master. It may call `execute` before it returns: the instructions are applied at once, and the
-   * events they cause are delivered after this call, never inside it. Accelerators start nothing until all of it is quiet.
+   * events they cause are delivered after this call, never inside it. Accelerators start nothing until no event is left.
    */
   deliver(event: ExecutorEvent): void;
 }
@@ -103,7 +102,8 @@ export interface Executor {
   open(context: ExecutorContext): void;
   /**
    * Carries out the instructions in order; see "Operators are issued" in docs/execution-model.md. Throws an `ExecutorError`
-   * for instructions no correct master gives; what only timing makes impossible is answered by an event instead.
+   * for instructions no correct master gives, which change nothing themselves, while those before them in the batch stay
+   * carried out; what only timing makes impossible is answered by an event instead.
    */
   execute(instructions: readonly ExecutorInstruction[]): void;
   /** Stops everything; no event is delivered afterwards. */

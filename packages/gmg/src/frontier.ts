@@ -58,9 +58,7 @@ export function compareUrgency(a: OperatorNode, b: OperatorNode): number {
   const x = a.instance;
   const y = b.instance;
   // Two deadlines of Infinity differ by NaN, which is falsy like 0.
-  return (
-    x.request.deadlineNs - y.request.deadlineNs || x.request.id - y.request.id || x.id - y.id || a.index - b.index
-  );
+  return x.request.deadlineNs - y.request.deadlineNs || x.request.id - y.request.id || x.id - y.id || a.index - b.index;
 }
 
 function lowerBound(list: readonly OperatorNode[], operator: OperatorNode): number {

@@ -6,6 +6,8 @@ export {
   UndefinedDimensionError,
   UnknownSymbolError,
 } from "./binding-errors.ts";
+export type { MemoryNeed } from "./bounds.ts";
+export { ClaimBook, type Shortage } from "./claims.ts";
 export { type Cluster, type CompiledAccelerator, compileCluster, roundUpBytes } from "./cluster.ts";
 export { DTYPES, dtypeBytes, isDtype } from "./dtype.ts";
 export {
@@ -23,10 +25,25 @@ export {
 export { compileExpression, EXPRESSION_DEPTH_MAX, EXPRESSION_FUNCTIONS, EXPRESSION_LENGTH_MAX } from "./expression.ts";
 export { ExpressionError, type ExpressionValueCode, ExpressionValueError } from "./expression-errors.ts";
 export type { Program } from "./expression-program.ts";
+export { compareUrgency, Frontier } from "./frontier.ts";
+export { GlobalMappingGraph, type GraphCounts, type PlacementOption, type RequestOpening } from "./graph.ts";
+export { IllegalMoveError, SubmissionError, type SubmissionErrorCode } from "./graph-errors.ts";
+export type { GraphEffects } from "./graph-state.ts";
+export type { OutputReference, Submission } from "./insert.ts";
+export type { IssuedOperator } from "./issue.ts";
 export { type LedgerOptions, ResidencyLedger, type ResidencyReasons, type ResidentCopy } from "./ledger.ts";
 export { LedgerError, type LedgerErrorCode, MemoryExceededError, WeightsMismatchError } from "./ledger-errors.ts";
 export type { LedgerAccelerator } from "./ledger-memory.ts";
 export type { LedgerAcceleratorState, LedgerState } from "./ledger-state.ts";
+export type {
+  InstanceNode,
+  OperatorNode,
+  RequestId,
+  RequestNode,
+  TensorCopy,
+  TensorNode,
+  TransferNode,
+} from "./nodes.ts";
 export {
   type CompiledOperator,
   type CompiledOutput,

@@ -61,6 +61,8 @@ export interface InstanceNode {
   unfinishedOperators: number;
   /** Most bytes it can hold at once, per accelerator, under its partition; null before it is placed. */
   needBytes: Float64Array | null;
+  /** The part of its request's claim that was reserved for it, where the request declared no limits; null otherwise. */
+  claimedBytes: Float64Array | null;
   /** Tensors of it that the graph still knows. */
   liveTensors: number;
   doneNs: number;
@@ -97,8 +99,8 @@ export interface TensorNode {
   readonly bytes: number;
   /** The input whose buffer it continues, or null. */
   readonly aliases: TensorNode | null;
-  /** True once some operator continues its buffer; a second one is refused. */
-  continued: boolean;
+  /** The output that continues its buffer; a second one is refused. */
+  continuedBy: TensorNode | null;
   /** Operators that read it and are not yet issued. */
   unissuedConsumers: number;
   /** The application may still refer to it. */

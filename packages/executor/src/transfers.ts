@@ -1,0 +1,156 @@
+import { MemoryExceededError, type ResidencyLedger } from "@slicescheduler/gmg";
+import { ExecutorError } from "./errors.ts";
+import { type Life, move, TRANSFER_MOVES, type TransferState } from "./states.ts";
+
+/** A transfer that has not ended. */
+export interface PendingTransfer {
+  readonly transfer: number;
+  readonly tensor: number;
+  readonly source: number;
+  readonly destination: number;
+  readonly state: TransferState;
+  /** −1 before its send begins. */
+  readonly sendNs: number;
+}
+
+interface Entry extends Life<TransferState> {
+  readonly transfer: number;
+  readonly tensor: number;
+  readonly source: number;
+  readonly destination: number;
+  sendNs: number;
+}
+
+/**
+ * The transfers of an executor and what they mean for memory: a planned transfer is a pending send at its source and an
+ * expected copy at its destination. There is at most one of a tensor to an accelerator at a time.
+ * Errors: ILLEGAL_MOVE with the transfer's history, and those of the ledger.
+ */
+export class TransferTable {
+  readonly #ledger: ResidencyLedger;
+  readonly #entries = new Map<number, Entry>();
+  /** Per source: by tensor, those that are only planned. */
+  readonly #planned: readonly Map<number, Entry[]>[];
+  /** Per destination: by tensor. */
+  readonly #incoming: readonly Map<number, Entry>[];
+  #newest = -1;
+
+  constructor(accelerators: number, ledger: ResidencyLedger) {
+    this.#ledger = ledger;
+    this.#planned = Array.from({ length: accelerators }, () => new Map());
+    this.#incoming = Array.from({ length: accelerators }, () => new Map());
+  }
+
+  /** Plans a transfer; the source has a copy, at least an expected one, the destination none. */
+  plan(transfer: number, tensor: number, source: number, destination: number, nowNs: number): void {
+    this.#ledger.expect(tensor, destination);
+    this.#ledger.addSend(tensor, source);
+    const history = [{ state: "planned" as const, atNs: nowNs }];
+    const entry: Entry = { transfer, tensor, source, destination, state: "planned", history, sendNs: -1 };
+    this.#entries.set(transfer, entry);
+    this.#incoming[destination]?.set(tensor, entry);
+    const planned = this.#planned[source]?.get(tensor);
+    if (planned === undefined) this.#planned[source]?.set(tensor, [entry]);
+    else planned.push(entry);
+    this.#newest = Math.max(this.#newest, transfer);
+  }
+
+  /** The tensor is present at the source: its planned transfers become intents. Adds their numbers to `raised`. */
+  raise(tensor: number, source: number, nowNs: number, raised: number[]): void {
+    const planned = this.#planned[source]?.get(tensor);
+    if (planned === undefined) return;
+    this.#planned[source]?.delete(tensor);
+    for (const entry of planned) {
+      this.#move(entry, "intent", nowNs);
+      raised.push(entry.transfer);
+    }
+  }
+
+  /** Takes the receive buffer. Returns why it does not fit, and then the transfer is an intent still; otherwise null. */
+  receive(transfer: number, bytes: number, nowNs: number): string | null {
+    const entry = this.#at(transfer);
+    if (entry.state !== "intent") this.#move(entry, "receiving", nowNs);
+    try {
+      this.#ledger.allocate(entry.tensor, entry.destination, bytes);
+    } catch (error) {
+      if (error instanceof MemoryExceededError) return error.message;
+      throw error;
+    }
+    this.#move(entry, "receiving", nowNs);
+    return null;
+  }
+
+  send(transfer: number, nowNs: number): PendingTransfer {
+    const entry = this.#at(transfer);
+    this.#move(entry, "sending", nowNs);
+    entry.sendNs = nowNs;
+    return entry;
+  }
+
+  /** The send has ended and, when done, the copy is present; when failed, the caller loses the copy. */
+  end(transfer: number, to: "done" | "failed", nowNs: number): PendingTransfer {
+    const entry = this.#at(transfer);
+    this.#move(entry, to, nowNs);
+    this.#remove(entry);
+    this.#ledger.endSend(entry.tensor, entry.source);
+    if (to === "done") this.#ledger.markPresent(entry.tensor, entry.destination);
+    return entry;
+  }
+
+  /** A planned transfer will not take place; the caller loses the copy at the destination. */
+  cancel(transfer: number, nowNs: number): void {
+    const entry = this.#at(transfer);
+    this.#move(entry, "cancelled", nowNs);
+    this.#remove(entry);
+    const planned = this.#planned[entry.source];
+    const others = planned?.get(entry.tensor)?.filter((other) => other !== entry) ?? [];
+    if (others.length === 0) planned?.delete(entry.tensor);
+    else planned?.set(entry.tensor, others);
+    this.#ledger.endSend(entry.tensor, entry.source);
+  }
+
+  /** The copy at the source was lost with its pending sends: its planned transfers end. Returns them. */
+  cancelFrom(tensor: number, source: number, nowNs: number): readonly PendingTransfer[] {
+    const planned = this.#planned[source]?.get(tensor) ?? [];
+    this.#planned[source]?.delete(tensor);
+    for (const entry of planned) {
+      this.#move(entry, "cancelled", nowNs);
+      this.#remove(entry);
+    }
+    return planned;
+  }
+
+  get(transfer: number): PendingTransfer | undefined {
+    return this.#entries.get(transfer);
+  }
+
+  /** Whether the number was, or may have been, given to a transfer that has ended. */
+  isPast(transfer: number): boolean {
+    return transfer <= this.#newest && !this.#entries.has(transfer);
+  }
+
+  incoming(tensor: number, destination: number): PendingTransfer | undefined {
+    return this.#incoming[destination]?.get(tensor);
+  }
+
+  all(): IterableIterator<PendingTransfer> {
+    return this.#entries.values();
+  }
+
+  #remove(entry: Entry): void {
+    this.#entries.delete(entry.transfer);
+    this.#incoming[entry.destination]?.delete(entry.tensor);
+  }
+
+  #at(transfer: number): Entry {
+    const entry = this.#entries.get(transfer);
+    if (entry === undefined) throw new ExecutorError("UNKNOWN_TRANSFER", `there is no pending transfer ${transfer}`);
+    return entry;
+  }
+
+  #move(entry: Entry, to: TransferState, nowNs: number): void {
+    const { transfer, tensor, source, destination } = entry;
+    const name = () => `transfer ${transfer} of tensor ${tensor} from accelerator ${source} to ${destination}`;
+    move(TRANSFER_MOVES, entry, to, nowNs, name);
+  }
+}

@@ -1,0 +1,98 @@
+import type { ClaimBook } from "./claims.ts";
+import type { Cluster } from "./cluster.ts";
+import type { Frontier } from "./frontier.ts";
+import { IllegalMoveError } from "./graph-errors.ts";
+import type { ResidencyLedger } from "./ledger.ts";
+import type {
+  InstanceNode,
+  OperatorNode,
+  RequestId,
+  RequestNode,
+  TensorCopy,
+  TensorNode,
+  TransferNode,
+} from "./nodes.ts";
+import type { Template } from "./template.ts";
+import type { AcceleratorIndex, InstanceId, IssueNumber, TensorId, TransferNumber } from "./types.ts";
+
+/** What a change asks of the outside, in order; `takeEffects` hands it over and starts a new one. */
+export interface GraphEffects {
+  /** Copies whose hold was dropped. */
+  readonly releases: { readonly tensor: TensorId; readonly accelerator: AcceleratorIndex }[];
+  /** Issued operators to take back from the executor. */
+  readonly withdrawals: IssueNumber[];
+  /** Transfers that will not happen any more. */
+  readonly droppedTransfers: TransferNode[];
+  /** Instances that reached their outcome. */
+  readonly settled: InstanceNode[];
+}
+
+/** Everything a graph knows; the modules beside this one change it, `graph.ts` is their only caller. */
+export interface GraphState {
+  readonly cluster: Cluster;
+  readonly ledger: ResidencyLedger;
+  readonly claims: ClaimBook;
+  readonly frontier: Frontier;
+  readonly templates: Map<string, Template>;
+  readonly requests: Map<RequestId, RequestNode>;
+  readonly instances: Map<InstanceId, InstanceNode>;
+  readonly tensors: Map<TensorId, TensorNode>;
+  /** Operators an executor has, cancelled ones included, by rising issue number. */
+  readonly issued: Map<IssueNumber, OperatorNode>;
+  readonly transfers: Map<TransferNumber, TransferNode>;
+  effects: GraphEffects;
+  nextTensor: TensorId;
+  nextIssue: IssueNumber;
+  nextTransfer: TransferNumber;
+}
+
+export function noEffects(): GraphEffects {
+  return { releases: [], withdrawals: [], droppedTransfers: [], settled: [] };
+}
+
+/** The operator an executor speaks of, or undefined when it has ended: such events are late and change nothing. */
+export function issuedOperator(state: GraphState, issueNumber: IssueNumber): OperatorNode | undefined {
+  return state.issued.get(issueNumber);
+}
+
+export function copyOn(tensor: TensorNode, accelerator: AcceleratorIndex): TensorCopy | undefined {
+  return tensor.copies.find((copy) => copy.accelerator === accelerator);
+}
+
+/** `"forward/layers0 of instance 7"`, for messages. */
+export function nameOf(operator: OperatorNode): string {
+  const { instance, index } = operator;
+  return `${instance.template.name}/${instance.template.operators[index]?.name} of instance ${instance.id}`;
+}
+
+/** Throws with what is known of the operator. */
+export function illegalMove(operator: OperatorNode, asked: string): never {
+  const { state, accelerator, issueNumber, issuedNs, startedNs, doneNs } = operator;
+  throw new IllegalMoveError(
+    `${nameOf(operator)} is ${state} and cannot be ${asked} (issue ${issueNumber} on accelerator ${accelerator}, issued at ` +
+      `${issuedNs} ns, started at ${startedNs} ns, done at ${doneNs} ns)`,
+    { instance: operator.instance.id, operator: operator.index, state, asked },
+  );
+}
+
+/** Whether later instances may still refer to it. */
+export function isAttachable(tensor: TensorNode): boolean {
+  const { state } = tensor.producer;
+  if (state === "cancelled" || state === "failed") return false;
+  return tensor.retained || tensor.unissuedConsumers > 0 || state === "unscheduled";
+}
+
+/**
+ * Drops the holds on every copy of a tensor that no unissued operator reads and the application does not retain. Until then
+ * all are held: a copy an executor may free at any moment could not be given to a further consumer.
+ */
+export function dropHolds(state: GraphState, tensor: TensorNode): void {
+  if (tensor.unissuedConsumers > 0 || tensor.retained) return;
+  // Releasing may free a copy and so remove it from the list.
+  for (const copy of [...tensor.copies]) {
+    if (!copy.held) continue;
+    copy.held = false;
+    state.effects.releases.push({ tensor: tensor.id, accelerator: copy.accelerator });
+    state.ledger.release(tensor.id, copy.accelerator);
+  }
+}

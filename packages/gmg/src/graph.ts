@@ -1,0 +1,392 @@
+import { partitionNamed } from "./bounds.ts";
+import { ClaimBook, type Shortage } from "./claims.ts";
+import type { Cluster } from "./cluster.ts";
+import { InvariantBrokenError } from "./errors.ts";
+import { Frontier } from "./frontier.ts";
+import { SubmissionError } from "./graph-errors.ts";
+import { type GraphEffects, type GraphState, issuedOperator, noEffects } from "./graph-state.ts";
+import { buildInstance, linkInstance, outputTensors, type Submission } from "./insert.ts";
+import { type IssuedOperator, issueOperator } from "./issue.ts";
+import { ResidencyLedger } from "./ledger.ts";
+import type { InstanceNode, OperatorNode, RequestId, RequestNode, TransferNode } from "./nodes.ts";
+import { abortOperator, beginReceiving, completeOperator, completeTransfer, startOperator } from "./progress.ts";
+import { dropReleasedHolds, forgetCopy, forgetRequestIfGone, settleInstance } from "./settle.ts";
+import { type CompiledPartition, compileTemplate, type Template } from "./template.ts";
+import type { AcceleratorIndex, InstanceId, IssueNumber, TemplateSpec, TransferNumber } from "./types.ts";
+import { validateGraph } from "./validate-graph.ts";
+
+export interface RequestOpening {
+  /** Rising; a number ever used is refused. */
+  readonly id: RequestId;
+  readonly label: string;
+  /** Priority class, 0 is the most urgent. */
+  readonly rank: number;
+  readonly deadlineNs: number;
+  /** The largest instance per template that it may submit, or null to claim only what is submitted. */
+  readonly limits: readonly { readonly template: string; readonly symbols: Readonly<Record<string, number>> }[] | null;
+  readonly concurrentInstances: number;
+}
+
+/** Where an operator could be laid, or what is lacking. */
+export interface PlacementOption {
+  readonly partition: CompiledPartition;
+  /** Null when its memory is (or can be) reserved. */
+  readonly shortage: Shortage | null;
+}
+
+/**
+ * The Global Mapping Graph (paper §3.2): templates, requests, instances and operators of a cluster, where their tensors are,
+ * and what may be issued next. A plain state machine: every call changes it at once or throws and changes nothing; what a
+ * change asks of executors and listeners is collected in `takeEffects`.
+ */
+export class GlobalMappingGraph {
+  readonly cluster: Cluster;
+  readonly ledger: ResidencyLedger;
+  readonly claims: ClaimBook;
+  /** Operators whose producers are all issued or done, by urgency. */
+  readonly unscheduledFrontier: Frontier;
+  readonly #state: GraphState;
+  #lastRequest: RequestId = -1;
+  #lastInstance: InstanceId = -1;
+
+  constructor(cluster: Cluster) {
+    this.cluster = cluster;
+    this.ledger = new ResidencyLedger(cluster.accelerators, {
+      onFreed: (tensorId, accelerator) => {
+        const tensor = this.#state.tensors.get(tensorId);
+        if (tensor !== undefined) forgetCopy(this.#state, tensor, accelerator);
+      },
+    });
+    this.claims = new ClaimBook(cluster, this.ledger);
+    this.unscheduledFrontier = new Frontier();
+    this.#state = {
+      cluster,
+      ledger: this.ledger,
+      claims: this.claims,
+      frontier: this.unscheduledFrontier,
+      templates: new Map(),
+      requests: new Map(),
+      instances: new Map(),
+      tensors: new Map(),
+      issued: new Map(),
+      transfers: new Map(),
+      effects: noEffects(),
+      nextTensor: 0,
+      nextIssue: 0,
+      nextTransfer: 0,
+    };
+  }
+
+  /**
+   * Compiles a template and takes memory for its weights on every partition.
+   * Throws TEMPLATE_INVALID, TEMPLATE_EXISTS, NEVER_FITS; nothing is loaded then.
+   */
+  registerTemplate(spec: TemplateSpec): Template {
+    if (this.#state.templates.has(spec.name)) {
+      throw new SubmissionError("TEMPLATE_EXISTS", `template ${JSON.stringify(spec.name)} is registered already`, {
+        template: spec.name,
+      });
+    }
+    const template = compileTemplate(spec, this.cluster);
+    this.#loadWeights(template);
+    this.#state.templates.set(template.name, template);
+    return template;
+  }
+
+  /** Throws UNKNOWN_TEMPLATE. */
+  template(name: string): Template {
+    const template = this.#state.templates.get(name);
+    if (template !== undefined) return template;
+    const known = [...this.#state.templates.keys()].join(", ") || "none";
+    throw new SubmissionError(
+      "UNKNOWN_TEMPLATE",
+      `template ${JSON.stringify(name)} is not registered (registered: ${known})`,
+      { template: name },
+    );
+  }
+
+  /** Throws DUPLICATE_ID, UNKNOWN_TEMPLATE, symbol errors, and NEVER_FITS when no partition could ever hold its claim. */
+  openRequest(opening: RequestOpening, nowNs: number): RequestNode {
+    if (opening.id <= this.#lastRequest) {
+      throw new SubmissionError(
+        "DUPLICATE_ID",
+        `request number ${opening.id} was used already; the last one is ${this.#lastRequest}`,
+        { request: opening.id },
+      );
+    }
+    const limits = opening.limits?.map(({ template, symbols }) => this.template(template).bind(symbols)) ?? null;
+    const request: RequestNode = {
+      id: opening.id,
+      label: opening.label,
+      rank: opening.rank,
+      deadlineNs: opening.deadlineNs,
+      openedNs: nowNs,
+      limits,
+      concurrentInstances: opening.concurrentInstances,
+      partition: null,
+      reservedBytes: new Float64Array(0),
+      usedBytes: new Float64Array(0),
+      workspaceBytes: new Float64Array(0),
+      instances: new Set(),
+      closed: false,
+    };
+    if (limits !== null) {
+      const names = limits[0]?.template.partitions.map((partition) => partition.name) ?? [];
+      this.#requireFeasible(request, names);
+    }
+    this.#lastRequest = opening.id;
+    this.#state.requests.set(request.id, request);
+    return request;
+  }
+
+  /** Throws UNKNOWN_REQUEST. */
+  request(id: RequestId): RequestNode {
+    const request = this.#state.requests.get(id);
+    if (request !== undefined) return request;
+    throw new SubmissionError(
+      "UNKNOWN_REQUEST",
+      `request ${id} is not in the graph: it was never opened, or it has ended`,
+      { request: id },
+    );
+  }
+
+  /** No further instance follows; the request leaves the graph with its last one. Closing twice changes nothing. */
+  closeRequest(id: RequestId): void {
+    const request = this.#state.requests.get(id);
+    if (request === undefined) return;
+    request.closed = true;
+    forgetRequestIfGone(this.#state, request);
+  }
+
+  /**
+   * Adds an instance to a request; linear in its operators. Throws a `SubmissionError` or a symbol error that tells what
+   * does not match; a request without limits that is placed must be able to claim the instance now (CLAIM_TOO_LARGE_NOW).
+   */
+  insert(submission: Submission, requestId: RequestId, nowNs: number): InstanceNode {
+    const request = this.request(requestId);
+    if (request.closed) {
+      throw new SubmissionError("REQUEST_CLOSED", `request ${requestId} is closed and takes no further instance`, {
+        request: requestId,
+      });
+    }
+    if (submission.id <= this.#lastInstance) {
+      throw new SubmissionError(
+        "DUPLICATE_ID",
+        `instance number ${submission.id} was used already; the last one is ${this.#lastInstance}`,
+        { instance: submission.id },
+      );
+    }
+    const template = this.template(submission.template);
+    const instance = buildInstance(this.#state, template, submission, request, nowNs);
+    if (request.partition !== null) {
+      this.claims.needOf(instance);
+      if (request.limits === null) this.claims.growFor(instance);
+    } else {
+      request.instances.add(instance);
+      try {
+        this.#requireFeasible(
+          request,
+          submission.allowedPartitions ?? template.partitions.map((partition) => partition.name),
+        );
+      } catch (error) {
+        request.instances.delete(instance);
+        throw error;
+      }
+    }
+    this.#lastInstance = submission.id;
+    linkInstance(this.#state, instance);
+    return instance;
+  }
+
+  /** Undefined when it has left the graph, or never was there. */
+  instance(id: InstanceId): InstanceNode | undefined {
+    return this.#state.instances.get(id);
+  }
+
+  /** The partitions an operator may be laid on now: the one of its request once that is placed. */
+  placementOptions(operator: OperatorNode): PlacementOption[] {
+    const { instance } = operator;
+    const { request, template, allowedPartitions } = instance;
+    if (request.partition !== null) {
+      const partition = partitionNamed(template, request.partition);
+      if (partition === undefined) return [];
+      return [{ partition, shortage: instance.partition === null ? this.claims.lackWithinClaim(instance) : null }];
+    }
+    const options: PlacementOption[] = [];
+    for (const partition of template.partitions) {
+      if (allowedPartitions !== null && !allowedPartitions.includes(partition.name)) continue;
+      const claim = this.claims.claimOn(request, partition.name);
+      if (claim !== undefined) options.push({ partition, shortage: this.claims.shortage(claim) });
+    }
+    return options;
+  }
+
+  /**
+   * Unscheduled → issued. The first operator of a request places it and reserves its claim.
+   * Throws ILLEGAL_MOVE when its producers are not issued, or its memory is not reserved.
+   */
+  issue(operator: OperatorNode, partition: CompiledPartition, nowNs: number): IssuedOperator {
+    const { instance } = operator;
+    const { request } = instance;
+    if (request.partition === null) {
+      const claim = this.claims.claimOn(request, partition.name);
+      if (claim === undefined || this.claims.shortage(claim) !== null) {
+        throw new InvariantBrokenError(
+          `request ${request.id} was issued on ${partition.name} without room for its claim`,
+          { request: request.id },
+        );
+      }
+      this.claims.place(request, partition.name, claim);
+    }
+    if (instance.partition === null) {
+      instance.partition = partition;
+      this.claims.begin(instance);
+    }
+    return issueOperator(this.#state, operator, partition, nowNs);
+  }
+
+  /** Undefined for an operator that the executor has no longer: the event about it is late. */
+  issued(issueNumber: IssueNumber): OperatorNode | undefined {
+    return issuedOperator(this.#state, issueNumber);
+  }
+
+  /** Operators that executors have, by rising issue number. */
+  issuedOperators(): IterableIterator<OperatorNode> {
+    return this.#state.issued.values();
+  }
+
+  transfer(number: TransferNumber): TransferNode | undefined {
+    return this.#state.transfers.get(number);
+  }
+
+  transfers(): IterableIterator<TransferNode> {
+    return this.#state.transfers.values();
+  }
+
+  operatorStarted(operator: OperatorNode, nowNs: number): void {
+    startOperator(this.#state, operator, nowNs);
+  }
+
+  operatorDone(operator: OperatorNode, nowNs: number): void {
+    completeOperator(this.#state, operator, nowNs);
+  }
+
+  /** Fails its instance and whatever needs its results. */
+  operatorFailed(operator: OperatorNode, nowNs: number): void {
+    abortOperator(this.#state, operator, nowNs);
+  }
+
+  /** The executor gave back an operator of an instance that was cancelled or failed. */
+  operatorWithdrawn(operator: OperatorNode, nowNs: number): void {
+    abortOperator(this.#state, operator, nowNs);
+  }
+
+  transferReceiving(transfer: TransferNode): void {
+    beginReceiving(this.#state, transfer);
+  }
+
+  transferDone(transfer: TransferNode, nowNs: number): void {
+    completeTransfer(this.#state, transfer, nowNs);
+  }
+
+  /** Settles it at once; what needs its results fails. An ended or unknown instance is left as it is. */
+  cancel(id: InstanceId, nowNs: number): void {
+    const instance = this.#state.instances.get(id);
+    if (instance !== undefined) settleInstance(this.#state, instance, "cancelled", nowNs);
+  }
+
+  /** The application will not refer to this output again. Releasing twice changes nothing. Throws UNKNOWN_OUTPUT. */
+  releaseOutput(id: InstanceId, output: string): void {
+    const instance = this.#state.instances.get(id);
+    if (instance === undefined) return;
+    for (const tensor of outputTensors(instance, output)) {
+      tensor.retained = false;
+      dropReleasedHolds(this.#state, tensor);
+    }
+  }
+
+  /** What the changes since the last call ask for. */
+  takeEffects(): GraphEffects {
+    const { effects } = this.#state;
+    this.#state.effects = noEffects();
+    return effects;
+  }
+
+  counts(): GraphCounts {
+    const { requests, instances, tensors, issued, transfers } = this.#state;
+    return {
+      requests: requests.size,
+      instances: instances.size,
+      tensors: tensors.size,
+      issuedOperators: issued.size,
+      transfers: transfers.size,
+    };
+  }
+
+  /** Counts everything again from scratch. Throws INVARIANT_BROKEN. For tests and sampled checks; linear in the graph. */
+  validate(): void {
+    validateGraph(this.#state);
+  }
+
+  #loadWeights(template: Template): void {
+    const more = new Map<AcceleratorIndex, number>();
+    const loads = new Map<string, { accelerator: AcceleratorIndex; name: string; bytes: number }>();
+    for (const partition of template.partitions) {
+      for (const weight of partition.weights) {
+        const key = `${weight.accelerator}/${weight.name}`;
+        if (loads.has(key) || this.ledger.hasWeights(weight.accelerator, weight.name)) continue;
+        loads.set(key, weight);
+        more.set(
+          weight.accelerator,
+          (more.get(weight.accelerator) ?? 0) + this.cluster.roundBytes(weight.accelerator, weight.bytes),
+        );
+      }
+    }
+    for (const [accelerator, bytes] of more) {
+      const lack = this.claims.lackForWeights(accelerator, bytes);
+      if (lack === null) continue;
+      const { name } = this.cluster.accelerators[accelerator] ?? { name: "?" };
+      throw new SubmissionError(
+        "NEVER_FITS",
+        `template ${JSON.stringify(template.name)} cannot be registered: its weights take ${lack.neededBytes} bytes more on accelerator ` +
+          `${JSON.stringify(name)}, and ${lack.availableBytes} are available; use fewer partitions or a larger accelerator`,
+        { template: template.name, ...lack },
+      );
+    }
+    for (const { accelerator, name, bytes } of loads.values()) this.ledger.loadWeights(accelerator, name, bytes);
+  }
+
+  #requireFeasible(request: RequestNode, partitionNames: readonly string[]): void {
+    let lack: Shortage | null = null;
+    for (const name of partitionNames) {
+      const claim = this.claims.claimOn(request, name);
+      if (claim === undefined) continue;
+      const shortage = this.claims.shortageWhenEmpty(claim);
+      if (shortage === null) return;
+      lack = shortage;
+    }
+    const where = `on ${partitionNames.join(", ") || "no partition"}`;
+    if (lack === null) {
+      throw new SubmissionError(
+        "UNKNOWN_PARTITION",
+        `request ${request.id} cannot be laid ${where}: its templates share no such partition`,
+        { request: request.id },
+      );
+    }
+    const { name } = this.cluster.accelerators[lack.accelerator] ?? { name: "?" };
+    throw new SubmissionError(
+      "NEVER_FITS",
+      `request ${request.id} can never be laid ${where}: it may need ${lack.neededBytes} bytes on accelerator ${JSON.stringify(name)}, ` +
+        `which has ${lack.availableBytes} beside its weights; split it, or allow a wider partition`,
+      { request: request.id, ...lack },
+    );
+  }
+}
+
+export interface GraphCounts {
+  readonly requests: number;
+  readonly instances: number;
+  readonly tensors: number;
+  readonly issuedOperators: number;
+  readonly transfers: number;
+}

@@ -1,0 +1,309 @@
+import type { Binding } from "./binding.ts";
+import { dtypeBytes } from "./dtype.ts";
+import { SubmissionError, type SubmissionErrorCode } from "./graph-errors.ts";
+import { type GraphState, isAttachable, nameOf } from "./graph-state.ts";
+import type { InstanceNode, OperatorNode, RequestNode, TensorNode } from "./nodes.ts";
+import type { Template, TemplateInput } from "./template.ts";
+import type { InstanceId } from "./types.ts";
+import { didYouMeanOneOf } from "./validation.ts";
+
+/** An output of an instance in the graph, by name. */
+export interface OutputReference {
+  readonly instance: InstanceId;
+  readonly output: string;
+}
+
+export interface Submission {
+  /** Rising; a number ever used is refused. */
+  readonly id: InstanceId;
+  readonly template: string;
+  readonly symbols: Readonly<Record<string, number>>;
+  readonly inputs: Readonly<Record<string, OutputReference>>;
+  /** Names of outputs that later instances may refer to until they are released. */
+  readonly retain: readonly string[];
+  /** Names of partitions it may be laid on; null for all of the template's. */
+  readonly allowedPartitions: readonly string[] | null;
+  readonly label: string;
+}
+
+/** Checks all of a submission and builds its nodes; the graph is not changed. Linear in the template. */
+export function buildInstance(
+  state: GraphState,
+  template: Template,
+  submission: Submission,
+  request: RequestNode,
+  nowNs: number,
+): InstanceNode {
+  const binding = template.bind(submission.symbols);
+  checkPartitions(template, submission);
+  checkLimits(binding, request, submission.id);
+  const inputs = resolveInputs(state, binding, submission);
+  for (const tensor of inputs) {
+    if (tensor !== null && tensor.producer.instance.request !== request) {
+      throw refusal(
+        submission,
+        "INPUTS_SPAN_REQUESTS",
+        `its input ${tensor.id} belongs to request ${tensor.producer.instance.request.id}, not to request ${request.id}; ` +
+          "instances that share results share one request",
+      );
+    }
+  }
+  const operators: OperatorNode[] = [];
+  const instance: InstanceNode = {
+    id: submission.id,
+    request,
+    template,
+    binding,
+    label: submission.label,
+    allowedPartitions: submission.allowedPartitions,
+    insertedNs: nowNs,
+    operators,
+    inputs,
+    state: "live",
+    partition: null,
+    unfinishedOperators: template.operators.length,
+    needBytes: null,
+    claimedBytes: null,
+    liveTensors: 0,
+    doneNs: -1,
+  };
+  // In topological order, so that producers exist before their readers.
+  let tensorId = state.nextTensor;
+  for (const index of template.order) {
+    operators[index] = buildOperator(instance, index, tensorId);
+    tensorId += operators[index].outputs.length;
+  }
+  checkContinuations(submission, operators);
+  for (const name of submission.retain) {
+    for (const tensor of outputTensors(instance, name, submission)) tensor.retained = true;
+  }
+  return instance;
+}
+
+/** Makes a built instance part of the graph. */
+export function linkInstance(state: GraphState, instance: InstanceNode): void {
+  state.instances.set(instance.id, instance);
+  instance.request.instances.add(instance);
+  for (const index of instance.template.order) {
+    const operator = instance.operators[index] as OperatorNode;
+    for (const tensor of operator.outputs) {
+      state.tensors.set(tensor.id, tensor);
+      state.nextTensor = tensor.id + 1;
+      instance.liveTensors += 1;
+      if (tensor.aliases !== null) tensor.aliases.continuedBy = tensor;
+    }
+    for (const tensor of operator.inputs) {
+      tensor.consumers.add(operator);
+      tensor.unissuedConsumers += 1;
+      if (tensor.producer.state === "unscheduled") operator.unscheduledInputs += 1;
+    }
+    if (operator.unscheduledInputs === 0) state.frontier.add(operator);
+  }
+}
+
+/** The tensors of a named output. Throws UNKNOWN_OUTPUT. */
+export function outputTensors(
+  instance: InstanceNode,
+  name: string,
+  asker: { id: InstanceId } = instance,
+): TensorNode[] {
+  const output = instance.template.outputs.find((candidate) => candidate.name === name);
+  if (output === undefined) {
+    const known = instance.template.outputs.map((candidate) => candidate.name);
+    throw refusal(
+      asker,
+      "UNKNOWN_OUTPUT",
+      `template ${JSON.stringify(instance.template.name)} has no output ${JSON.stringify(name)}${didYouMeanOneOf(name, known)}`,
+    );
+  }
+  return output.refs.map((ref) => instance.operators[ref.operator]?.outputs[ref.output] as TensorNode);
+}
+
+function buildOperator(instance: InstanceNode, index: number, firstTensor: number): OperatorNode {
+  const { template, binding } = instance;
+  const compiled = template.operators[index] as Template["operators"][number];
+  const read = compiled.inputs.map((input) =>
+    input.slot >= 0
+      ? (instance.inputs[input.slot] ?? null)
+      : (instance.operators[input.operator]?.outputs[input.output] as TensorNode),
+  );
+  const outputs: TensorNode[] = [];
+  const operator: OperatorNode = {
+    instance,
+    index,
+    inputs: [...new Set(read.filter((tensor) => tensor !== null))],
+    outputs,
+    state: "unscheduled",
+    unscheduledInputs: 0,
+    accelerator: -1,
+    issueNumber: -1,
+    missingInputs: 0,
+    issuedNs: -1,
+    readyNs: -1,
+    startedNs: -1,
+    doneNs: -1,
+  };
+  compiled.outputs.forEach((output, o) => {
+    outputs.push({
+      id: firstTensor + o,
+      producer: operator,
+      output: o,
+      bytes: binding.outputBytes(index, o),
+      aliases: output.aliases < 0 ? null : (read[output.aliases] ?? null),
+      continuedBy: null,
+      unissuedConsumers: 0,
+      retained: false,
+      consumers: new Set(),
+      copies: [],
+      transfers: [],
+    });
+  });
+  return operator;
+}
+
+function resolveInputs(state: GraphState, binding: Binding, submission: Submission): (TensorNode | null)[] {
+  const { template } = binding;
+  const known = template.inputs.map((input) => input.name);
+  for (const name of Object.keys(submission.inputs)) {
+    if (known.includes(name)) continue;
+    const message = `template ${JSON.stringify(template.name)} has no input ${JSON.stringify(name)}${didYouMeanOneOf(name, known)}`;
+    throw refusal(submission, "UNKNOWN_INPUT", message);
+  }
+  const slots: (TensorNode | null)[] = Array.from({ length: template.inputSlots }, () => null);
+  for (const input of template.inputs) {
+    const reference = Object.hasOwn(submission.inputs, input.name) ? submission.inputs[input.name] : undefined;
+    if (reference === undefined) requireEmpty(binding, input, submission);
+    else bindInput(state, binding, input, reference, submission, slots);
+  }
+  return slots;
+}
+
+function requireEmpty(binding: Binding, input: TemplateInput, submission: Submission): void {
+  for (let slot = input.first; slot < input.first + input.count; slot++) {
+    const bytes = binding.inputBytes(slot);
+    if (bytes === 0) continue;
+    throw refusal(
+      submission,
+      "UNBOUND_INPUT",
+      `input ${JSON.stringify(binding.template.slots[slot]?.name)} has ${bytes} bytes under these symbols and must be bound to an output`,
+    );
+  }
+}
+
+function bindInput(
+  state: GraphState,
+  binding: Binding,
+  input: TemplateInput,
+  reference: OutputReference,
+  submission: Submission,
+  slots: (TensorNode | null)[],
+): void {
+  const source = state.instances.get(reference.instance);
+  if (source === undefined) {
+    throw refusal(
+      submission,
+      "UNKNOWN_INSTANCE",
+      `input ${JSON.stringify(input.name)} refers to instance ${reference.instance}, which the graph does not (or no longer) know`,
+    );
+  }
+  const tensors = outputTensors(source, reference.output, submission);
+  if (tensors.length !== input.count) {
+    throw refusal(
+      submission,
+      "INPUT_MISMATCH",
+      `input ${JSON.stringify(input.name)} takes ${input.count} tensors; output ${JSON.stringify(reference.output)} of instance ${source.id} has ${tensors.length}`,
+    );
+  }
+  tensors.forEach((tensor, i) => {
+    const slot = input.first + i;
+    slots[slot] = tensor;
+    const asked = binding.inputBytes(slot);
+    const dtype = binding.template.slots[slot]?.dtype ?? "uint8";
+    const given = source.template.operators[tensor.producer.index]?.outputs[tensor.output]?.dtype ?? "uint8";
+    if (tensor.bytes !== asked || dtypeBytes(dtype) !== dtypeBytes(given) || dtype !== given) {
+      throw refusal(
+        submission,
+        "INPUT_MISMATCH",
+        `input ${JSON.stringify(binding.template.slots[slot]?.name)} takes ${asked} bytes of ${dtype}; the output bound to it has ${tensor.bytes} bytes of ${given}`,
+      );
+    }
+    if (isAttachable(tensor)) return;
+    const lost = tensor.producer.state === "cancelled" || tensor.producer.state === "failed";
+    throw refusal(
+      submission,
+      lost ? "OUTPUT_LOST" : "OUTPUT_RELEASED",
+      lost
+        ? `output ${JSON.stringify(reference.output)}: ${nameOf(tensor.producer)} was ${tensor.producer.state}`
+        : `output ${JSON.stringify(reference.output)} of instance ${source.id} is released; retain it when you submit the instance, until its readers are submitted`,
+    );
+  });
+}
+
+function checkContinuations(submission: Submission, operators: readonly OperatorNode[]): void {
+  const continuing = new Set<TensorNode>();
+  for (const { outputs } of operators) {
+    for (const { aliases } of outputs) {
+      if (aliases === null) continue;
+      if (aliases.continuedBy !== null || continuing.has(aliases)) {
+        throw refusal(
+          submission,
+          "ALREADY_CONTINUED",
+          `output ${aliases.output} of ${nameOf(aliases.producer)} is continued in place by another operator already`,
+        );
+      }
+      continuing.add(aliases);
+    }
+  }
+}
+
+function checkPartitions(template: Template, submission: Submission): void {
+  const known = template.partitions.map((partition) => partition.name);
+  if (submission.allowedPartitions?.length === 0) {
+    throw refusal(submission, "UNKNOWN_PARTITION", "it may be laid on no partition at all; name at least one");
+  }
+  for (const name of submission.allowedPartitions ?? []) {
+    if (known.includes(name)) continue;
+    throw refusal(
+      submission,
+      "UNKNOWN_PARTITION",
+      `template ${JSON.stringify(template.name)} has no partition ${JSON.stringify(name)}${didYouMeanOneOf(name, known)}`,
+    );
+  }
+}
+
+/** The limits of a request bound each tensor, so that they bound every sum of them. */
+function checkLimits(binding: Binding, request: RequestNode, id: InstanceId): void {
+  if (request.limits === null) return;
+  const { template } = binding;
+  const limit = request.limits.find((candidate) => candidate.template === template);
+  if (limit === undefined) {
+    throw refusal(
+      { id },
+      "LIMITS_EXCEEDED",
+      `request ${request.id} declares no limits for template ${JSON.stringify(template.name)}`,
+    );
+  }
+  for (const operator of template.operators) {
+    operator.outputs.forEach((output, o) => {
+      const bytes = binding.outputBytes(operator.index, o);
+      const maxBytes = limit.outputBytes(operator.index, o);
+      if (bytes <= maxBytes) return;
+      throw refusal(
+        { id },
+        "LIMITS_EXCEEDED",
+        `output ${operator.name}.${output.name} takes ${bytes} bytes; the limits of request ${request.id} allow ${maxBytes}`,
+      );
+    });
+    if (binding.workspaceBytes(operator.index) > limit.workspaceBytes(operator.index)) {
+      throw refusal(
+        { id },
+        "LIMITS_EXCEEDED",
+        `operator ${operator.name} takes ${binding.workspaceBytes(operator.index)} bytes of workspace; the limits of request ${request.id} allow ${limit.workspaceBytes(operator.index)}`,
+      );
+    }
+  }
+}
+
+function refusal(submission: { readonly id: InstanceId }, code: SubmissionErrorCode, reason: string): SubmissionError {
+  return new SubmissionError(code, `instance ${submission.id} refused: ${reason}`, { instance: submission.id });
+}

@@ -1,0 +1,121 @@
+import { roundUpBytes } from "./cluster.ts";
+import { copyOn, dropHolds, type GraphState, illegalMove } from "./graph-state.ts";
+import type { OperatorNode, TensorNode, TransferNode } from "./nodes.ts";
+import type { CompiledPartition } from "./template.ts";
+import type { AcceleratorIndex } from "./types.ts";
+
+/** An issued operator as an executor needs to know it. */
+export interface IssuedOperator {
+  readonly issueNumber: number;
+  readonly accelerator: AcceleratorIndex;
+  readonly instance: number;
+  readonly template: string;
+  readonly operator: number;
+  readonly symbols: Readonly<Record<string, number>>;
+  readonly rank: number;
+  /** Distinct tensors in declared order; `transfer` is null for what is present or produced on the accelerator. */
+  readonly inputs: readonly { readonly tensor: number; readonly transfer: number | null; readonly source: number }[];
+  readonly outputs: readonly { readonly tensor: number; readonly bytes: number; readonly aliases: number | null }[];
+  readonly workspaceBytes: number;
+}
+
+/**
+ * Unscheduled → issued on the partition's accelerator: registers its uses, plans the transfers it needs, expects its
+ * outputs, and lets its successors into the frontier.
+ */
+export function issueOperator(
+  state: GraphState,
+  operator: OperatorNode,
+  partition: CompiledPartition,
+  nowNs: number,
+): IssuedOperator {
+  if (operator.state !== "unscheduled" || operator.unscheduledInputs > 0) illegalMove(operator, "issued");
+  const { instance } = operator;
+  const accelerator = partition.acceleratorOf[operator.index] as AcceleratorIndex;
+  state.frontier.remove(operator);
+  operator.state = "issued";
+  operator.accelerator = accelerator;
+  operator.issueNumber = state.nextIssue++;
+  operator.issuedNs = nowNs;
+  state.issued.set(operator.issueNumber, operator);
+  const inputs = operator.inputs.map((tensor) => useInput(state, operator, tensor));
+  operator.readyNs = operator.missingInputs === 0 ? nowNs : -1;
+  for (const tensor of operator.outputs) expectOutput(state, tensor, accelerator);
+  for (const tensor of operator.inputs) dropHolds(state, tensor);
+  return {
+    issueNumber: operator.issueNumber,
+    accelerator,
+    instance: instance.id,
+    template: instance.template.name,
+    operator: operator.index,
+    symbols: instance.binding.symbols,
+    rank: instance.request.rank,
+    inputs,
+    outputs: operator.outputs.map((tensor) => ({
+      tensor: tensor.id,
+      bytes: tensor.bytes,
+      aliases: tensor.aliases?.id ?? null,
+    })),
+    workspaceBytes: instance.binding.workspaceBytes(operator.index),
+  };
+}
+
+function useInput(state: GraphState, operator: OperatorNode, tensor: TensorNode): IssuedOperator["inputs"][number] {
+  const { accelerator } = operator;
+  tensor.unissuedConsumers -= 1;
+  let copy = copyOn(tensor, accelerator);
+  if (copy === undefined) {
+    planTransfer(state, operator, tensor);
+    copy = copyOn(tensor, accelerator);
+  }
+  state.ledger.addUse(tensor.id, accelerator);
+  if (!state.ledger.isPresent(tensor.id, accelerator)) operator.missingInputs += 1;
+  const transfer = tensor.transfers.find((candidate) => candidate.destination === accelerator);
+  if (transfer === undefined) return { tensor: tensor.id, transfer: null, source: -1 };
+  transfer.waiting.push(operator);
+  return { tensor: tensor.id, transfer: transfer.number, source: transfer.source };
+}
+
+/** From the producer's accelerator, which is known: a producer is issued before its consumers. */
+function planTransfer(state: GraphState, operator: OperatorNode, tensor: TensorNode): void {
+  const transfer: TransferNode = {
+    number: state.nextTransfer++,
+    tensor,
+    source: tensor.producer.accelerator,
+    destination: operator.accelerator,
+    rank: operator.instance.request.rank,
+    state: "planned",
+    sendingNs: -1,
+    waiting: [],
+  };
+  state.transfers.set(transfer.number, transfer);
+  tensor.transfers.push(transfer);
+  state.ledger.addSend(tensor.id, transfer.source);
+  state.ledger.expect(tensor.id, transfer.destination);
+  tensor.copies.push({
+    accelerator: transfer.destination,
+    cause: operator.instance,
+    ownBytes: state.cluster.roundBytes(transfer.destination, tensor.bytes),
+    inheritedBytes: 0,
+    held: true,
+  });
+}
+
+function expectOutput(state: GraphState, tensor: TensorNode, accelerator: AcceleratorIndex): void {
+  const granularity = state.cluster.accelerators[accelerator]?.granularityBytes ?? 1;
+  const rounded = roundUpBytes(tensor.bytes, granularity);
+  const before = tensor.aliases === null ? 0 : roundUpBytes(tensor.aliases.bytes, granularity);
+  state.ledger.expect(tensor.id, accelerator);
+  tensor.copies.push({
+    accelerator,
+    cause: tensor.producer.instance,
+    ownBytes: Math.max(0, rounded - before),
+    inheritedBytes: 0,
+    held: true,
+  });
+  for (const consumer of tensor.consumers) {
+    consumer.unscheduledInputs -= 1;
+    if (consumer.unscheduledInputs === 0) state.frontier.add(consumer);
+  }
+  dropHolds(state, tensor);
+}
