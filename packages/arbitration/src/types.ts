@@ -24,3 +24,75 @@ export interface ArbitrationOptions {
   /** An intent that waited this long reserves its ports and links. Default 4 s. */
   readonly reserveNs?: number;
 }
+
+/** A transfer the arbiter admitted: allocate its receive buffer, then say `recvReady`. */
+export interface Selection {
+  readonly transfer: number;
+  readonly source: number;
+  readonly destination: number;
+  readonly bytes: number;
+}
+
+/**
+ * | state      | meaning                                            | pending | holds its ports |
+ * |------------|----------------------------------------------------|---------|-----------------|
+ * | intent     | waits to be selected                               | yes     | no              |
+ * | receiving  | selected; the receive buffer is being allocated    | no      | yes             |
+ * | sending    | the data moves                                     | no      | yes             |
+ * | cancelling | cancelled while the data moved; waits for its end  | no      | yes             |
+ * | gone       | ended, or never known                              | no      | no              |
+ */
+export type TransferState = "intent" | "receiving" | "sending" | "cancelling" | "gone";
+
+/** What moves a transfer from state to state. */
+export type TransferMove = "raise" | "select" | "recvReady" | "done" | "failed" | "cancel";
+
+export interface MoveRecord {
+  readonly move: TransferMove;
+  readonly atNs: number;
+}
+
+/** One live transfer, for inspection. */
+export interface TransferView extends Intent {
+  readonly state: Exclude<TransferState, "gone">;
+  /** When its intent was raised. */
+  readonly sinceNs: number;
+  readonly history: readonly MoveRecord[];
+}
+
+/** One reason why an intent is not selected. */
+export interface WaitingFor {
+  readonly port: "egress" | "ingress" | "link";
+  /** Index of the accelerator, or of the link. */
+  readonly index: number;
+  /** `busy`: all its capacity is held. `reserved`: an intent before it in order has waited too long to be overtaken. */
+  readonly reason: "busy" | "reserved";
+  /** Transfers that hold it, or the intent that reserves it. */
+  readonly transfers: readonly number[];
+}
+
+export interface WaitingReport {
+  readonly transfer: number;
+  readonly source: number;
+  readonly destination: number;
+  readonly rank: number;
+  readonly effectiveRank: number;
+  readonly waitedNs: number;
+  /** True when it keeps its ports and links from intents after it in order. */
+  readonly reserves: boolean;
+  /** Empty when it would be selected now. */
+  readonly waitsFor: readonly WaitingFor[];
+}
+
+/** An arbiter as a plain value: `Arbiter.load` continues from it. */
+export interface ArbiterState {
+  readonly format: "slicescheduler/arbiter";
+  readonly version: 1;
+  readonly agingNs: number;
+  readonly reserveNs: number;
+  readonly nowNs: number;
+  /** Live transfers by transfer number. */
+  readonly transfers: readonly TransferView[];
+  /** The last transfers that ended, oldest first. */
+  readonly gone: readonly { readonly transfer: number; readonly history: readonly MoveRecord[] }[];
+}

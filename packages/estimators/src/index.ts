@@ -1,1 +1,21 @@
-export {};
+export { DurationModel, SHIFT_SAMPLES } from "./duration-model.ts";
+export { EstimatorError, type EstimatorErrorCode } from "./errors.ts";
+export { EstimatorBank } from "./estimator-bank.ts";
+export { BANK_MODELS_MAX, FEATURES_MAX } from "./limits.ts";
+export {
+  ASSUMED_FLOPS_PER_SECOND,
+  ASSUMED_HBM_BYTES_PER_SECOND,
+  ROOFLINE_MIN_NS,
+  type RooflineInput,
+  rooflineNs,
+} from "./roofline.ts";
+export type {
+  Accuracy,
+  DurationModelState,
+  Estimate,
+  EstimateSource,
+  EstimatorBankState,
+  EstimatorOptions,
+  RegressionState,
+  Sample,
+} from "./types.ts";

@@ -124,6 +124,8 @@ export class AcceleratorQueue {
     if (this.#running !== null) return undefined;
     const entry = this.#activated.pop();
     if (entry === undefined) return undefined;
+    for (const { tensor } of entry.instruction.inputs)
+      if (!this.#ledger.isPresent(tensor, this.accelerator)) inputGone(entry, tensor);
     const refused = this.#allocate(entry.instruction);
     if (refused === null) {
       this.#move(entry, "running", nowNs);
@@ -168,6 +170,11 @@ export class AcceleratorQueue {
     return entry;
   }
 
+  /** Whether an operator here waits for this tensor. */
+  isAwaited(tensor: number): boolean {
+    return this.#waiting.has(tensor);
+  }
+
   get(issueNumber: number): QueuedOperator | undefined {
     return this.#entries.get(issueNumber);
   }
@@ -191,7 +198,7 @@ export class AcceleratorQueue {
         entry === this.#running ? "running" : missing > 0 ? "blocked" : entry.activated ? "activated" : "ready";
       if (missing !== entry.missing || entry.state !== expected) {
         const found = `is ${entry.state} and misses ${entry.missing} inputs, by recount ${expected} and ${missing}`;
-        throw new ExecutorError("INVARIANT_BROKEN", `${this.#name(entry)} ${found}`);
+        throw new ExecutorError("INVARIANT_BROKEN", `${nameOf(entry)} ${found}`);
       }
     }
     const sorted = [...this.#entries.values()].filter(({ state }) => state === "activated").sort(lastFirst);
@@ -251,7 +258,10 @@ export class AcceleratorQueue {
     const entry = this.#at(issueNumber);
     // The table also knows a failure on starting; only what runs can end.
     if (entry !== this.#running)
-      throw new ExecutorError("ILLEGAL_MOVE", `${this.#name(entry)} cannot be ${to} at ${nowNs} ns, it is ${entry.state}`);
+      throw new ExecutorError(
+        "ILLEGAL_MOVE",
+        `${nameOf(entry)} cannot be ${to} at ${nowNs} ns, it is ${entry.state}`,
+      );
     this.#move(entry, to, nowNs);
     this.#running = null;
     this.#ledger.endWorkspace(this.accelerator, entry.instruction.workspaceBytes);
@@ -276,13 +286,17 @@ export class AcceleratorQueue {
   }
 
   #move(entry: Entry, to: QueueState, nowNs: number): void {
-    move(QUEUE_MOVES, entry, to, nowNs, () => this.#name(entry));
+    move(QUEUE_MOVES, entry, to, nowNs, nameOf);
   }
+}
 
-  #name({ instruction }: Entry): string {
-    const { issueNumber, template, operator, instance } = instruction;
-    return `issue ${issueNumber} (operator ${operator} of ${JSON.stringify(template)}, instance ${instance}) on accelerator ${this.accelerator}`;
-  }
+function nameOf({ instruction }: Entry): string {
+  const { issueNumber, template, operator, instance, accelerator } = instruction;
+  return `issue ${issueNumber} (operator ${operator} of ${JSON.stringify(template)}, instance ${instance}) on accelerator ${accelerator}`;
+}
+
+function inputGone(entry: Entry, tensor: number): never {
+  throw new ExecutorError("INVARIANT_BROKEN", `${nameOf(entry)} is to start, but its input tensor ${tensor} is not present`);
 }
 
 /** The order among activated operators, backwards: negative when `a` runs after `b`. */

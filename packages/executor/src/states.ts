@@ -1,4 +1,4 @@
-import { ExecutorError, type ExecutorErrorCode } from "./errors.ts";
+import { ExecutorError } from "./errors.ts";
 
 /**
  * | queue state | missing inputs | allowed to run | on the accelerator | buffers of its outputs |
@@ -49,19 +49,23 @@ export interface Life<State extends string> {
   readonly history: { readonly state: State; readonly atNs: number }[];
 }
 
-/** Moves along the table; an illegal move throws with the whole history and changes nothing. */
-export function move<State extends string>(
+/** Moves along the table; an illegal move throws ILLEGAL_MOVE with the whole history and changes nothing. */
+export function move<State extends string, Subject extends Life<State>>(
   moves: Readonly<Record<State, readonly State[]>>,
-  subject: Life<State>,
+  subject: Subject,
   to: State,
   atNs: number,
-  name: () => string,
-  code: ExecutorErrorCode = "ILLEGAL_MOVE",
+  nameOf: (subject: Subject) => string,
 ): void {
-  if (!moves[to].includes(subject.state)) {
-    const past = subject.history.map(({ state, atNs: at }) => `${state} at ${at} ns`).join(", ");
-    throw new ExecutorError(code, `${name()} cannot become ${to} at ${atNs} ns, it is ${subject.state} (${past})`);
-  }
+  if (!moves[to].includes(subject.state)) illegalMove(subject, to, atNs, nameOf(subject));
   subject.state = to;
   subject.history.push({ state: to, atNs });
+}
+
+function illegalMove(subject: Life<string>, to: string, atNs: number, name: string): never {
+  const past = subject.history.map((entered) => `${entered.state} at ${entered.atNs} ns`).join(", ");
+  throw new ExecutorError(
+    "ILLEGAL_MOVE",
+    `${name} cannot become ${to} at ${atNs} ns, it is ${subject.state} (history: ${past})`,
+  );
 }

@@ -149,8 +149,10 @@ export class TransferTable {
   }
 
   #move(entry: Entry, to: TransferState, nowNs: number): void {
-    const { transfer, tensor, source, destination } = entry;
-    const name = () => `transfer ${transfer} of tensor ${tensor} from accelerator ${source} to ${destination}`;
-    move(TRANSFER_MOVES, entry, to, nowNs, name);
+    move(TRANSFER_MOVES, entry, to, nowNs, nameOf);
   }
+}
+
+function nameOf({ transfer, tensor, source, destination }: Entry): string {
+  return `transfer ${transfer} of tensor ${tensor} from accelerator ${source} to ${destination}`;
 }

@@ -3,6 +3,7 @@
  * objects with the other, so both can travel between processes. The rules are in docs/execution-model.md.
  */
 import type { ClusterSpec, TemplateSpec } from "@slicescheduler/gmg";
+import type { ExecutorStats } from "./report.ts";
 
 export interface IssuedInput {
   readonly tensor: number;
@@ -106,6 +107,8 @@ export interface Executor {
    * carried out; what only timing makes impossible is answered by an event instead.
    */
   execute(instructions: readonly ExecutorInstruction[]): void;
+  /** Its own account of memory and time, where it keeps one. */
+  stats?(): ExecutorStats;
   /** Stops everything; no event is delivered afterwards. */
   close(): void;
 }

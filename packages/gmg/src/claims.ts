@@ -7,6 +7,8 @@
  * A request that declared limits reserves for the largest instances it may submit, once. One that declared none reserves
  * for the instances it has submitted; its claim falls as they end and must grow for each further one.
  */
+
+import type { Binding } from "./binding.ts";
 import { addInto, instanceNeed, limitsNeed, type MemoryNeed, maxInto, partitionNamed } from "./bounds.ts";
 import type { Cluster } from "./cluster.ts";
 import { SubmissionError } from "./graph-errors.ts";
@@ -24,6 +26,7 @@ export interface Shortage {
 export class ClaimBook {
   readonly #cluster: Cluster;
   readonly #ledger: ResidencyLedger;
+  readonly #claimsOfLimits = new WeakMap<RequestNode, Map<string, MemoryNeed | undefined>>();
   readonly #placed = new Set<RequestNode>();
   readonly #reserved: Float64Array;
   readonly #workspace: Float64Array;
@@ -47,9 +50,7 @@ export class ClaimBook {
 
   /** What an unplaced request would claim on a partition; undefined when a template of its own has no such partition. */
   claimOn(request: RequestNode, partitionName: string): MemoryNeed | undefined {
-    if (request.limits !== null) {
-      return limitsNeed(request.limits, partitionName, request.concurrentInstances, this.#cluster);
-    }
+    if (request.limits !== null) return this.#limitsClaim(request, request.limits, partitionName);
     return this.#sumOfInstances(request.instances, partitionName);
   }
 
@@ -182,6 +183,19 @@ export class ClaimBook {
     this.#unreserve(request, request.reservedBytes.slice());
     this.#workspace.fill(0);
     for (const other of this.#placed) maxInto(this.#workspace, other.workspaceBytes);
+  }
+
+  /** Limits never change, so their claims are worked out once. */
+  #limitsClaim(request: RequestNode, limits: readonly Binding[], partitionName: string): MemoryNeed | undefined {
+    let claims = this.#claimsOfLimits.get(request);
+    if (claims === undefined) {
+      claims = new Map();
+      this.#claimsOfLimits.set(request, claims);
+    }
+    if (!claims.has(partitionName)) {
+      claims.set(partitionName, limitsNeed(limits, partitionName, request.concurrentInstances, this.#cluster));
+    }
+    return claims.get(partitionName);
   }
 
   #use(request: RequestNode, accelerator: AcceleratorIndex, bytes: number): void {

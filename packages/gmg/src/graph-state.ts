@@ -21,8 +21,6 @@ export interface GraphEffects {
   readonly releases: { readonly tensor: TensorId; readonly accelerator: AcceleratorIndex }[];
   /** Issued operators to take back from the executor. */
   readonly withdrawals: IssueNumber[];
-  /** Transfers that will not happen any more. */
-  readonly droppedTransfers: TransferNode[];
   /** Instances that reached their outcome. */
   readonly settled: InstanceNode[];
 }
@@ -40,6 +38,8 @@ export interface GraphState {
   /** Operators an executor has, cancelled ones included, by rising issue number. */
   readonly issued: Map<IssueNumber, OperatorNode>;
   readonly transfers: Map<TransferNumber, TransferNode>;
+  /** How many of `issued` are of each priority class. */
+  readonly issuedOfRank: number[];
   effects: GraphEffects;
   nextTensor: TensorId;
   nextIssue: IssueNumber;
@@ -47,7 +47,7 @@ export interface GraphState {
 }
 
 export function noEffects(): GraphEffects {
-  return { releases: [], withdrawals: [], droppedTransfers: [], settled: [] };
+  return { releases: [], withdrawals: [], settled: [] };
 }
 
 /** The operator an executor speaks of, or undefined when it has ended: such events are late and change nothing. */
@@ -73,6 +73,11 @@ export function illegalMove(operator: OperatorNode, asked: string): never {
       `${issuedNs} ns, started at ${startedNs} ns, done at ${doneNs} ns)`,
     { instance: operator.instance.id, operator: operator.index, state, asked },
   );
+}
+
+export function countIssued(state: GraphState, operator: OperatorNode, change: number): void {
+  const { rank } = operator.instance.request;
+  state.issuedOfRank[rank] = (state.issuedOfRank[rank] ?? 0) + change;
 }
 
 /** Whether later instances may still refer to it. */

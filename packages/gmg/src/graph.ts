@@ -9,7 +9,14 @@ import { buildInstance, linkInstance, outputTensors, type Submission } from "./i
 import { type IssuedOperator, issueOperator } from "./issue.ts";
 import { ResidencyLedger } from "./ledger.ts";
 import type { InstanceNode, OperatorNode, RequestId, RequestNode, TransferNode } from "./nodes.ts";
-import { abortOperator, beginReceiving, completeOperator, completeTransfer, startOperator } from "./progress.ts";
+import {
+  abortOperator,
+  beginReceiving,
+  cancelTransfer,
+  completeOperator,
+  completeTransfer,
+  startOperator,
+} from "./progress.ts";
 import { dropReleasedHolds, forgetCopy, forgetRequestIfGone, settleInstance } from "./settle.ts";
 import { type CompiledPartition, compileTemplate, type Template } from "./template.ts";
 import type { AcceleratorIndex, InstanceId, IssueNumber, TemplateSpec, TransferNumber } from "./types.ts";
@@ -25,6 +32,10 @@ export interface RequestOpening {
   /** The largest instance per template that it may submit, or null to claim only what is submitted. */
   readonly limits: readonly { readonly template: string; readonly symbols: Readonly<Record<string, number>> }[] | null;
   readonly concurrentInstances: number;
+  /** Names of partitions it may be laid on; null for all of its templates'. */
+  readonly allowedPartitions: readonly string[] | null;
+  /** It leaves the graph with its last instance, and takes further ones until then. */
+  readonly endsWithInstances: boolean;
 }
 
 /** Where an operator could be laid, or what is lacking. */
@@ -70,6 +81,7 @@ export class GlobalMappingGraph {
       tensors: new Map(),
       issued: new Map(),
       transfers: new Map(),
+      issuedOfRank: [],
       effects: noEffects(),
       nextTensor: 0,
       nextIssue: 0,
@@ -123,6 +135,8 @@ export class GlobalMappingGraph {
       openedNs: nowNs,
       limits,
       concurrentInstances: opening.concurrentInstances,
+      allowedPartitions: opening.allowedPartitions,
+      endsWithInstances: opening.endsWithInstances,
       partition: null,
       reservedBytes: new Float64Array(0),
       usedBytes: new Float64Array(0),
@@ -132,7 +146,7 @@ export class GlobalMappingGraph {
     };
     if (limits !== null) {
       const names = limits[0]?.template.partitions.map((partition) => partition.name) ?? [];
-      this.#requireFeasible(request, names);
+      this.#requireFeasible(request, opening.allowedPartitions ?? names);
     }
     this.#lastRequest = opening.id;
     this.#state.requests.set(request.id, request);
@@ -186,7 +200,9 @@ export class GlobalMappingGraph {
       try {
         this.#requireFeasible(
           request,
-          submission.allowedPartitions ?? template.partitions.map((partition) => partition.name),
+          submission.allowedPartitions ??
+            request.allowedPartitions ??
+            template.partitions.map((partition) => partition.name),
         );
       } catch (error) {
         request.instances.delete(instance);
@@ -206,7 +222,8 @@ export class GlobalMappingGraph {
   /** The partitions an operator may be laid on now: the one of its request once that is placed. */
   placementOptions(operator: OperatorNode): PlacementOption[] {
     const { instance } = operator;
-    const { request, template, allowedPartitions } = instance;
+    const { request, template } = instance;
+    const allowedPartitions = instance.allowedPartitions ?? request.allowedPartitions;
     if (request.partition !== null) {
       const partition = partitionNamed(template, request.partition);
       if (partition === undefined) return [];
@@ -245,6 +262,11 @@ export class GlobalMappingGraph {
     return issueOperator(this.#state, operator, partition, nowNs);
   }
 
+  /** The number the next issue will get. */
+  get nextIssueNumber(): IssueNumber {
+    return this.#state.nextIssue;
+  }
+
   /** Undefined for an operator that the executor has no longer: the event about it is late. */
   issued(issueNumber: IssueNumber): OperatorNode | undefined {
     return issuedOperator(this.#state, issueNumber);
@@ -253,6 +275,11 @@ export class GlobalMappingGraph {
   /** Operators that executors have, by rising issue number. */
   issuedOperators(): IterableIterator<OperatorNode> {
     return this.#state.issued.values();
+  }
+
+  /** How many of them are of this priority class. */
+  issuedOfRank(rank: number): number {
+    return this.#state.issuedOfRank[rank] ?? 0;
   }
 
   transfer(number: TransferNumber): TransferNode | undefined {
@@ -287,6 +314,16 @@ export class GlobalMappingGraph {
 
   transferDone(transfer: TransferNode, nowNs: number): void {
     completeTransfer(this.#state, transfer, nowNs);
+  }
+
+  transferCancelled(transfer: TransferNode): void {
+    cancelTransfer(this.#state, transfer);
+  }
+
+  /** Its data were lost on the way: whatever waits for them fails. */
+  transferFailed(transfer: TransferNode, nowNs: number): void {
+    cancelTransfer(this.#state, transfer);
+    for (const operator of transfer.waiting) settleInstance(this.#state, operator.instance, "failed", nowNs);
   }
 
   /** Settles it at once; what needs its results fails. An ended or unknown instance is left as it is. */

@@ -1,5 +1,5 @@
 import { roundUpBytes } from "./cluster.ts";
-import { copyOn, dropHolds, type GraphState, illegalMove } from "./graph-state.ts";
+import { copyOn, countIssued, dropHolds, type GraphState, illegalMove } from "./graph-state.ts";
 import type { OperatorNode, TensorNode, TransferNode } from "./nodes.ts";
 import type { CompiledPartition } from "./template.ts";
 import type { AcceleratorIndex } from "./types.ts";
@@ -38,6 +38,7 @@ export function issueOperator(
   operator.issueNumber = state.nextIssue++;
   operator.issuedNs = nowNs;
   state.issued.set(operator.issueNumber, operator);
+  countIssued(state, operator, 1);
   const inputs = operator.inputs.map((tensor) => useInput(state, operator, tensor));
   operator.readyNs = operator.missingInputs === 0 ? nowNs : -1;
   for (const tensor of operator.outputs) expectOutput(state, tensor, accelerator);

@@ -29,6 +29,10 @@ export interface RequestNode {
   readonly limits: readonly Binding[] | null;
   /** Live instances at the same time that the claim covers. */
   readonly concurrentInstances: number;
+  /** Names of partitions it may be laid on; null for all of its templates'. */
+  readonly allowedPartitions: readonly string[] | null;
+  /** It leaves the graph with its last instance, closed or not. */
+  readonly endsWithInstances: boolean;
   /** Name of the partition it is laid on; null before. */
   partition: string | null;
   /** Bytes reserved and used, and workspace reserved, one entry per accelerator of the cluster; empty before placement. */

@@ -2,8 +2,8 @@
  * What executors report: operators started, done, failed or withdrawn, transfers on their way. Events about what the graph
  * does not have any more are late; the callers of these functions count them.
  */
-import { dropHolds, type GraphState, illegalMove } from "./graph-state.ts";
-import type { OperatorNode, TensorNode, TransferNode } from "./nodes.ts";
+import { type GraphState, illegalMove } from "./graph-state.ts";
+import type { OperatorNode, TransferNode } from "./nodes.ts";
 import { endOperator, forgetTensorIfGone, settleInstance } from "./settle.ts";
 
 /** Issued → running. */
@@ -36,10 +36,7 @@ export function completeOperator(state: GraphState, operator: OperatorNode, nowN
 export function abortOperator(state: GraphState, operator: OperatorNode, nowNs: number): void {
   const { accelerator, instance, index } = operator;
   if (operator.startedNs >= 0) state.ledger.endWorkspace(accelerator, instance.binding.workspaceBytes(index));
-  for (const tensor of operator.outputs) {
-    for (const transfer of [...tensor.transfers]) dropTransfer(state, transfer);
-    state.ledger.abandon(tensor.id, accelerator);
-  }
+  for (const tensor of operator.outputs) state.ledger.abandon(tensor.id, accelerator);
   endUses(state, operator);
   if (operator.state === "issued") {
     operator.state = "failed";
@@ -63,13 +60,13 @@ export function completeTransfer(state: GraphState, transfer: TransferNode, nowN
   forgetTensorIfGone(state, tensor);
 }
 
-/** A planned transfer that nobody waits for any more, or whose tensor will never exist. */
-function dropTransfer(state: GraphState, transfer: TransferNode): void {
+/** It will not take place: its last waiting operator was withdrawn, its tensor will never exist, or its data were lost. */
+export function cancelTransfer(state: GraphState, transfer: TransferNode): void {
   const { tensor, source, destination } = transfer;
   removeTransfer(state, transfer);
-  state.ledger.endSend(tensor.id, source);
+  if (state.ledger.has(tensor.id, source)) state.ledger.endSend(tensor.id, source);
   state.ledger.abandon(tensor.id, destination);
-  if (transfer.state !== "planned") state.effects.droppedTransfers.push(transfer);
+  forgetTensorIfGone(state, tensor);
 }
 
 function removeTransfer(state: GraphState, transfer: TransferNode): void {
@@ -77,27 +74,13 @@ function removeTransfer(state: GraphState, transfer: TransferNode): void {
   transfer.tensor.transfers.splice(transfer.tensor.transfers.indexOf(transfer), 1);
 }
 
-/** An operator that ended without running leaves the transfers that only it waited for and that have not begun. */
+/** A copy that was lost before the operator ended has taken the operator's use with it. */
 function endUses(state: GraphState, operator: OperatorNode): void {
   for (const tensor of operator.inputs) {
     tensor.consumers.delete(operator);
-    // A planned transfer of an abandoned producer has taken its copy, and the use with it.
-    if (state.ledger.has(tensor.id, operator.accelerator)) {
-      state.ledger.endUse(tensor.id, operator.accelerator);
-      leaveTransfer(state, operator, tensor);
-    }
+    if (state.ledger.has(tensor.id, operator.accelerator)) state.ledger.endUse(tensor.id, operator.accelerator);
     forgetTensorIfGone(state, tensor);
   }
-}
-
-function leaveTransfer(state: GraphState, operator: OperatorNode, tensor: TensorNode): void {
-  if (operator.doneNs >= 0) return;
-  const transfer = tensor.transfers.find((candidate) => candidate.destination === operator.accelerator);
-  if (transfer === undefined) return;
-  transfer.waiting.splice(transfer.waiting.indexOf(operator), 1);
-  if (transfer.waiting.length > 0 || transfer.state !== "planned") return;
-  dropTransfer(state, transfer);
-  dropHolds(state, tensor);
 }
 
 function arrive(consumer: OperatorNode, accelerator: number, nowNs: number): void {

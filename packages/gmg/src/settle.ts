@@ -1,11 +1,12 @@
 /** How things end: operators, instances with their dependents, tensors and requests. */
-import { dropHolds, type GraphState } from "./graph-state.ts";
+import { countIssued, dropHolds, type GraphState } from "./graph-state.ts";
 import type { InstanceNode, OperatorNode, RequestNode, TensorCopy, TensorNode } from "./nodes.ts";
 
 /** The executor has the operator no longer. */
 export function endOperator(state: GraphState, operator: OperatorNode, nowNs: number): void {
   const { instance } = operator;
   state.issued.delete(operator.issueNumber);
+  countIssued(state, operator, -1);
   instance.unfinishedOperators -= 1;
   for (const tensor of operator.outputs) forgetTensorIfGone(state, tensor);
   if (instance.unfinishedOperators > 0) return;
@@ -91,7 +92,7 @@ export function forgetCopy(state: GraphState, tensor: TensorNode, accelerator: n
 
 /** The application needs the request no longer: it ends when its last instance has left the graph. */
 export function forgetRequestIfGone(state: GraphState, request: RequestNode): void {
-  if (!request.closed || request.instances.size > 0) return;
+  if (!(request.closed || request.endsWithInstances) || request.instances.size > 0) return;
   if (!state.requests.delete(request.id)) return;
   state.claims.remove(request);
 }

@@ -1,1 +1,25 @@
-export {};
+export { type CoreCounts, type CoreOptions, MasterCore } from "./core.ts";
+export {
+  InstanceCancelledError,
+  InstanceFailedError,
+  InvalidOptionsError,
+  SliceSchedulerError,
+} from "./errors.ts";
+export type { ApplicationEvent, MasterEvent, Notice, Notices, Reaction } from "./events.ts";
+export type { Explanation, OperatorExplanation } from "./explain.ts";
+export type {
+  InputsOf,
+  InstanceHandle,
+  InstanceResult,
+  OpenRequestOptions,
+  OutputHandle,
+  OutputsOf,
+  RequestHandle,
+  RequestOptions,
+  SubmitOptions,
+  SymbolsOf,
+  TemplateHandle,
+} from "./handles.ts";
+export type { SliceSchedulerOptions } from "./options.ts";
+export { SliceScheduler } from "./slice-scheduler.ts";
+export type { MasterStats } from "./stats.ts";

@@ -1,0 +1,123 @@
+import { ArbitrationError } from "./errors.ts";
+import type { IntentQueue } from "./intent-queue.ts";
+import { replay } from "./moves.ts";
+import { isNs } from "./options.ts";
+import type { ArbiterState, ArbitrationOptions, MoveRecord, TransferMove, TransferView } from "./types.ts";
+
+const FORMAT = "slicescheduler/arbiter";
+const VERSION = 1;
+/** So many transfers that ended are remembered for error messages. */
+export const REMEMBERED_GONE = 64;
+
+export function saveArbiter(
+  queue: IntentQueue,
+  nowNs: number,
+  transfers: readonly TransferView[],
+  gone: ReadonlyMap<number, readonly MoveRecord[]>,
+): ArbiterState {
+  return {
+    format: FORMAT,
+    version: VERSION,
+    agingNs: queue.agingNs,
+    reserveNs: queue.reserveNs,
+    nowNs,
+    transfers,
+    gone: Array.from(gone, ([transfer, history]) => ({ transfer, history: history.map((record) => ({ ...record })) })),
+  };
+}
+
+type Unread = Readonly<Record<string, unknown>>;
+
+/** Reads a foreign value field by field; what it returns shares nothing with the value. */
+export function loadArbiter(value: unknown): { arbiter: ArbiterState; options: Required<ArbitrationOptions> } {
+  const state = record(value, "the value");
+  if (state["format"] !== FORMAT) fail(`format must be "${FORMAT}", found ${JSON.stringify(state["format"])}`);
+  if (state["version"] !== VERSION) {
+    throw new ArbitrationError(
+      "UNSUPPORTED_VERSION",
+      `The saved arbiter has version ${String(state["version"])}, this package reads ${VERSION}.`,
+      { found: state["version"], supported: VERSION },
+    );
+  }
+  const nowNs = whole(state, "nowNs", "the value");
+  const options = { agingNs: whole(state, "agingNs", "the value"), reserveNs: whole(state, "reserveNs", "the value") };
+  const seen = new Set<number>();
+  const transfers = list(state, "transfers").map((entry, at) => readTransfer(entry, `transfers[${at}]`, nowNs));
+  for (const { transfer } of transfers) {
+    if (seen.has(transfer)) fail(`transfer ${transfer} is there twice`);
+    seen.add(transfer);
+  }
+  const gone = list(state, "gone").map((entry, at) => readGone(entry, `gone[${at}]`, nowNs));
+  if (gone.length > REMEMBERED_GONE) fail(`gone has ${gone.length} entries, at most ${REMEMBERED_GONE} are kept`);
+  for (const { transfer } of gone) {
+    if (seen.has(transfer)) fail(`transfer ${transfer} is there twice`);
+    seen.add(transfer);
+  }
+  return { arbiter: { format: FORMAT, version: VERSION, ...options, nowNs, transfers, gone }, options };
+}
+
+function readTransfer(value: unknown, where: string, nowNs: number): TransferView {
+  const entry = record(value, where);
+  const history = readHistory(entry, where, nowNs);
+  const state = replay(history);
+  if (state === undefined || state === "gone" || entry["state"] !== state) {
+    return fail(
+      `${where} says state ${JSON.stringify(entry["state"])}, its history leads to ${state ?? "an illegal move"}`,
+    );
+  }
+  const sinceNs = whole(entry, "sinceNs", where);
+  if (sinceNs !== history[0]?.atNs) fail(`${where} says sinceNs ${sinceNs}, its history starts at ${history[0]?.atNs}`);
+  return {
+    transfer: whole(entry, "transfer", where),
+    source: whole(entry, "source", where),
+    destination: whole(entry, "destination", where),
+    bytes: whole(entry, "bytes", where),
+    rank: whole(entry, "rank", where),
+    sinceNs,
+    state,
+    history,
+  };
+}
+
+function readGone(value: unknown, where: string, nowNs: number): ArbiterState["gone"][number] {
+  const entry = record(value, where);
+  const history = readHistory(entry, where, nowNs);
+  if (history.length === 0 || replay(history) !== "gone") fail(`the history of ${where} does not end`);
+  return { transfer: whole(entry, "transfer", where), history };
+}
+
+const MOVES: readonly TransferMove[] = ["raise", "select", "recvReady", "done", "failed", "cancel"];
+
+function readHistory(entry: Unread, where: string, nowNs: number): readonly MoveRecord[] {
+  let lastNs = 0;
+  return list(entry, "history").map((value, at) => {
+    const read = record(value, `${where}.history[${at}]`);
+    const move = MOVES.find((known) => known === read["move"]);
+    if (move === undefined) return fail(`${where}.history[${at}] has the unknown move ${JSON.stringify(read["move"])}`);
+    const atNs = whole(read, "atNs", `${where}.history[${at}]`);
+    if (atNs < lastNs || atNs > nowNs) fail(`${where}.history[${at}] is at ${atNs} ns, outside ${lastNs} … ${nowNs}`);
+    lastNs = atNs;
+    return { move, atNs };
+  });
+}
+
+function record(value: unknown, where: string): Unread {
+  if (typeof value !== "object" || value === null) return fail(`${where} must be an object`);
+  return value as Unread;
+}
+
+function list(from: Unread, field: string): readonly unknown[] {
+  const value = from[field];
+  return Array.isArray(value) ? value : fail(`${field} must be an array`);
+}
+
+function whole(from: Unread, field: string, where: string): number {
+  const value = from[field];
+  return isNs(value) ? value : fail(`${field} of ${where} must be a whole number ≥ 0, found ${String(value)}`);
+}
+
+function fail(fault: string): never {
+  throw new ArbitrationError("INVALID_STATE", `This is not a saved arbiter: ${fault}. Give what save() returned.`, {
+    fault,
+  });
+}

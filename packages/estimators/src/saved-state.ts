@@ -1,0 +1,181 @@
+/**
+ * Reads saved values. They may come from a file of another program, so only own properties are read, nothing is merged
+ * into an object, and every number is checked against what `save` can have written.
+ */
+import { EstimatorError } from "./errors.ts";
+import { HISTORY_SAMPLES } from "./history.ts";
+import { BANK_MODELS_MAX, checkOptions, DURATION_MAX_NS, FEATURES_MAX } from "./limits.ts";
+import type { Accuracy, DurationModelState, EstimatorOptions, RegressionState, Sample } from "./types.ts";
+
+const SUSPECTS_MAX = 3;
+
+export interface SavedBank {
+  readonly options: Required<EstimatorOptions>;
+  readonly operators: readonly SavedModel[];
+  readonly transfers: readonly SavedModel[];
+}
+
+/** A model under its two names; `state` is not checked yet. */
+export interface SavedModel {
+  readonly first: string;
+  readonly second: string;
+  readonly state: unknown;
+}
+
+export function readBankState(value: unknown): SavedBank {
+  const path = "the saved bank";
+  checkHeader(value, path, "slicescheduler/estimators");
+  const options = readOptions(value, path);
+  const operators = array(own(value, "operators", path), `${path}.operators`, BANK_MODELS_MAX);
+  const transfers = array(own(value, "transfers", path), `${path}.transfers`, BANK_MODELS_MAX - operators.length);
+  return {
+    options,
+    operators: operators.map((it, index) => readNamed(it, ["model", "kind"], `${path}.operators[${index}]`)),
+    transfers: transfers.map((it, index) => readNamed(it, ["source", "destination"], `${path}.transfers[${index}]`)),
+  };
+}
+
+function readNamed(value: unknown, names: readonly [string, string], path: string): SavedModel {
+  return {
+    first: text(own(value, names[0], path), `${path}.${names[0]}`),
+    second: text(own(value, names[1], path), `${path}.${names[1]}`),
+    state: own(value, "state", path),
+  };
+}
+
+export function readDurationModelState(value: unknown): DurationModelState {
+  const path = "the saved model";
+  checkHeader(value, path, "slicescheduler/duration-model");
+  const options = readOptions(value, path);
+  const saved = own(value, "regression", path);
+  const regression = saved === null ? null : readRegression(saved, `${path}.regression`);
+  const count = regression?.scales.length ?? 0;
+  const keysMax = regression === null ? 0 : options.historyKeysMax;
+  const history = array(own(value, "history", path), `${path}.history`, keysMax);
+  const suspects = array(own(value, "suspects", path), `${path}.suspects`, regression === null ? 0 : SUSPECTS_MAX);
+  const suspectsHigh = own(value, "suspectsHigh", path);
+  if (typeof suspectsHigh !== "boolean") throw invalid(`${path}.suspectsHigh`, suspectsHigh, "true or false");
+  return {
+    format: "slicescheduler/duration-model",
+    version: 1,
+    ...options,
+    accuracy: readAccuracy(own(value, "accuracy", path), `${path}.accuracy`),
+    regression,
+    history: history.map((it, index) => readHistory(it, count, `${path}.history[${index}]`)),
+    suspects: suspects.map((it, index) => readSample(it, count, `${path}.suspects[${index}]`)),
+    suspectsHigh,
+  };
+}
+
+function readRegression(value: unknown, path: string): RegressionState {
+  const scales = numbers(value, "scales", path, undefined, 0, Number.MAX_VALUE);
+  const size = scales.length + 2;
+  return {
+    samples: whole(value, "samples", path),
+    unitNs: number(own(value, "unitNs", path), `${path}.unitNs`, Number.MIN_VALUE, Number.MAX_VALUE),
+    noise: number(own(value, "noise", path), `${path}.noise`, Number.MIN_VALUE, 1),
+    logCalibration: number(own(value, "logCalibration", path), `${path}.logCalibration`, -100, 100),
+    scales,
+    coefficients: numbers(value, "coefficients", path, size),
+    upper: numbers(value, "upper", path, (size * (size - 1)) / 2),
+    diagonal: numbers(value, "diagonal", path, size, 0, Number.MAX_VALUE),
+  };
+}
+
+function readHistory(value: unknown, count: number, path: string): DurationModelState["history"][number] {
+  const observedNs = numbers(value, "observedNs", path, undefined, 1, DURATION_MAX_NS);
+  if (observedNs.length === 0 || observedNs.length > HISTORY_SAMPLES) {
+    throw invalid(`${path}.observedNs`, observedNs, `1 to ${HISTORY_SAMPLES} durations`);
+  }
+  return { features: numbers(value, "features", path, count), observedNs };
+}
+
+function readSample(value: unknown, count: number, path: string): Sample {
+  return {
+    features: numbers(value, "features", path, count),
+    observedNs: number(own(value, "observedNs", path), `${path}.observedNs`, 1, DURATION_MAX_NS),
+    priorNs: number(own(value, "priorNs", path), `${path}.priorNs`, 1, DURATION_MAX_NS),
+  };
+}
+
+function readAccuracy(value: unknown, path: string): Accuracy {
+  const mean = (name: string) => number(own(value, name, path), `${path}.${name}`, 0, Number.MAX_VALUE);
+  return {
+    samples: whole(value, "samples", path),
+    mape: mean("mape"),
+    recentMape: mean("recentMape"),
+    refused: whole(value, "refused", path),
+    suspects: whole(value, "suspects", path),
+    shifts: whole(value, "shifts", path),
+  };
+}
+
+function readOptions(value: unknown, path: string): Required<EstimatorOptions> {
+  return checkOptions({
+    forgetting: number(own(value, "forgetting", path), `${path}.forgetting`, 0.5, 1),
+    historyKeysMax: number(own(value, "historyKeysMax", path), `${path}.historyKeysMax`, 0, 65_536),
+  });
+}
+
+function checkHeader(value: unknown, path: string, format: string): void {
+  const found = own(value, "format", path);
+  if (found !== format) throw invalid(`${path}.format`, found, JSON.stringify(format));
+  const version = own(value, "version", path);
+  if (version === 1) return;
+  const message = `${path} is of version ${show(version)}, this package reads version 1; learn anew, or load it with the package that wrote it`;
+  throw new EstimatorError("STATE_VERSION", message, { version });
+}
+
+function own(value: unknown, name: string, path: string): unknown {
+  if (typeof value !== "object" || value === null) throw invalid(path, value, "an object");
+  const descriptor = Object.getOwnPropertyDescriptor(value, name);
+  if (descriptor === undefined || !("value" in descriptor))
+    throw invalid(`${path}.${name}`, undefined, "a plain value");
+  return descriptor.value;
+}
+
+function array(value: unknown, path: string, lengthMax: number): readonly unknown[] {
+  if (!Array.isArray(value) || value.length > lengthMax) throw invalid(path, value, `an array of at most ${lengthMax}`);
+  return Array.from<unknown>(value);
+}
+
+function numbers(
+  value: unknown,
+  name: string,
+  path: string,
+  length: number | undefined,
+  min: number = -Number.MAX_VALUE,
+  max: number = Number.MAX_VALUE,
+): readonly number[] {
+  const at = `${path}.${name}`;
+  const lengthMax = length ?? FEATURES_MAX;
+  const read = array(own(value, name, path), at, lengthMax);
+  if (length !== undefined && read.length !== length) throw invalid(at, read, `${length} numbers`);
+  return read.map((it, index) => number(it, `${at}[${index}]`, min, max));
+}
+
+function number(value: unknown, path: string, min: number, max: number): number {
+  if (typeof value === "number" && value >= min && value <= max) return value;
+  throw invalid(path, value, `a number from ${min} to ${max}`);
+}
+
+function whole(value: unknown, name: string, path: string): number {
+  const found = number(own(value, name, path), `${path}.${name}`, 0, Number.MAX_SAFE_INTEGER);
+  if (Number.isInteger(found)) return found;
+  throw invalid(`${path}.${name}`, found, "a whole number");
+}
+
+function text(value: unknown, path: string): string {
+  if (typeof value === "string") return value;
+  throw invalid(path, value, "a string");
+}
+
+function invalid(path: string, found: unknown, expected: string): EstimatorError {
+  return new EstimatorError("STATE_INVALID", `${path} is ${show(found)}; expected ${expected}`, { path, expected });
+}
+
+function show(value: unknown): string {
+  if (Array.isArray(value)) return `an array of ${value.length}`;
+  if (typeof value === "string") return JSON.stringify(value.slice(0, 80));
+  return typeof value === "object" && value !== null ? "an object" : String(value);
+}

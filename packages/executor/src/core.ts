@@ -1,0 +1,421 @@
+import { type Cluster, compileTemplate, MemoryExceededError, ResidencyLedger, type Template } from "@slicescheduler/gmg";
+import { ExecutorError } from "./errors.ts";
+import { checkAccelerator, checkIssue, checkRecv, checkWhole } from "./instructions.ts";
+import { AcceleratorQueue } from "./queue.ts";
+import { type ExecutorStats, type Leftovers, leftoversOf, Tally } from "./stats.ts";
+import { type PendingTransfer, TransferTable } from "./transfers.ts";
+import type { ExecutorEvent, ExecutorInstruction, IssuedInput, IssueInstruction } from "./types.ts";
+
+/** What the backend does next. */
+export type ExecutorAction =
+  /** Hand the event to the master. */
+  | { readonly type: "deliver"; readonly event: ExecutorEvent }
+  /** Run the operator, then call `operatorEnded` or `operatorFailed`. */
+  | { readonly type: "startOperator"; readonly instruction: IssueInstruction }
+  /** Move the data, then call `transferEnded` or `transferFailed`. */
+  | { readonly type: "startTransfer"; readonly transfer: StartedTransfer };
+
+export interface StartedTransfer {
+  readonly transfer: number;
+  readonly tensor: number;
+  readonly source: number;
+  readonly destination: number;
+  readonly bytes: number;
+}
+
+export interface ExecutorCoreOptions {
+  /** Called for each copy that is freed or will never be written, while a call of the core is still at work. */
+  readonly onFreed?: (tensor: number, accelerator: number) => void;
+}
+
+type Instruction<Type extends ExecutorInstruction["type"]> = Extract<ExecutorInstruction, { type: Type }>;
+
+/**
+ * What every executor backend does between its master and its devices: the queues of all accelerators, the transfers and the
+ * memory, by the rules of docs/execution-model.md. A pure state machine: instructions and completions go in at a time that
+ * must not step back, and come out of `next` as things to do, in order, until there is nothing to do at that time. A backend
+ * adds the doing alone.
+ *
+ * Events come out in the order of their causes. Accelerators start operators, in index order, when no event is left to
+ * deliver: so whatever a master answers while an event is delivered counts before anything starts.
+ */
+export class ExecutorCore {
+  readonly cluster: Cluster;
+  readonly ledger: ResidencyLedger;
+  readonly #queues: readonly AcceleratorQueue[];
+  readonly #transfers: TransferTable;
+  readonly #templates = new Map<string, Template>();
+  /** Accelerator of every operator in a queue, by issue number. */
+  readonly #acceleratorOf = new Map<number, number>();
+  /** Bytes of every transfer that has its receive buffer. */
+  readonly #bytesOf = new Map<number, number>();
+  readonly #tally: Tally;
+  /** Accelerators on which something may be able to start. */
+  readonly #touched = new Set<number>();
+  #actions: ExecutorAction[] = [];
+  #taken = 0;
+  #newestIssue = -1;
+
+  constructor(cluster: Cluster, options: ExecutorCoreOptions = {}) {
+    this.cluster = cluster;
+    this.ledger = new ResidencyLedger(cluster.accelerators, options);
+    this.#queues = cluster.accelerators.map(({ index }) => new AcceleratorQueue(index, this.ledger));
+    this.#transfers = new TransferTable(cluster.accelerators.length, this.ledger);
+    this.#tally = new Tally(cluster.accelerators.length);
+  }
+
+  /** Applies the instructions in order; when one throws, those before it stay applied and it changed nothing. */
+  execute(instructions: readonly ExecutorInstruction[], nowNs: number): void {
+    const raised: number[] = [];
+    try {
+      for (const instruction of instructions) this.#apply(instruction, nowNs, raised);
+    } finally {
+      this.#raise(raised);
+    }
+  }
+
+  /**
+   * A started operator has ended. One that does not run is late or a duplicate: ignored and counted.
+   * @param observedNs how long it took; default: since it started.
+   */
+  operatorEnded(issueNumber: number, nowNs: number, observedNs?: number): void {
+    const queue = this.#queueRunning(issueNumber);
+    if (queue === undefined) return;
+    const { instruction, startedNs } = queue.end(issueNumber, nowNs);
+    this.#forget(issueNumber, queue.accelerator);
+    this.#tally.ranOperator(queue.accelerator, nowNs - startedNs);
+    const raised: number[] = [];
+    for (const { tensor } of instruction.outputs) this.#transfers.raise(tensor, queue.accelerator, nowNs, raised);
+    this.#raise(raised);
+    this.#deliver({ type: "operatorDone", issueNumber, observedNs: observedNs ?? nowNs - startedNs });
+  }
+
+  /** A started operator has ended without outputs. */
+  operatorFailed(issueNumber: number, nowNs: number, reason: string): void {
+    const queue = this.#queueRunning(issueNumber);
+    if (queue === undefined) return;
+    const { instruction, startedNs } = queue.fail(issueNumber, nowNs);
+    this.#forget(issueNumber, queue.accelerator);
+    this.#tally.ranOperator(queue.accelerator, nowNs - startedNs);
+    this.#failed(instruction, nowNs, reason);
+  }
+
+  /** A started transfer has ended. One that is not sending is late or a duplicate: ignored and counted. */
+  transferEnded(transfer: number, nowNs: number, observedNs?: number): void {
+    if (!this.#isSending(transfer)) return;
+    const { tensor, source, destination, sendNs } = this.#transfers.end(transfer, "done", nowNs);
+    this.#bytesOf.delete(transfer);
+    this.#tally.moved(source, destination);
+    this.#queueAt(destination).arrived(tensor, nowNs);
+    this.#touched.add(destination);
+    this.#deliver({ type: "transferDone", transfer, observedNs: observedNs ?? nowNs - sendNs });
+    const raised: number[] = [];
+    this.#transfers.raise(tensor, destination, nowNs, raised);
+    this.#raise(raised);
+  }
+
+  /** A started transfer has ended without a copy at its destination. */
+  transferFailed(transfer: number, nowNs: number, reason: string): void {
+    if (!this.#isSending(transfer)) return;
+    const { tensor, destination } = this.#transfers.end(transfer, "failed", nowNs);
+    this.#bytesOf.delete(transfer);
+    this.#lose(tensor, destination, nowNs);
+    this.#deliver({ type: "transferFailed", transfer, reason });
+  }
+
+  /** The next thing to do; undefined when everything possible at this time is done. */
+  next(nowNs: number): ExecutorAction | undefined {
+    if (this.#taken === this.#actions.length) {
+      this.#actions = [];
+      this.#taken = 0;
+      if (this.#touched.size > 0) this.#startIdle(nowNs);
+    }
+    const action = this.#actions[this.#taken];
+    if (action !== undefined) this.#taken++;
+    return action;
+  }
+
+  /** Throws UNKNOWN_TEMPLATE. */
+  template(name: string): Template {
+    const template = this.#templates.get(name);
+    if (template === undefined)
+      throw new ExecutorError("UNKNOWN_TEMPLATE", `template ${JSON.stringify(name)} is not registered; register it first`);
+    return template;
+  }
+
+  stats(nowNs: number): ExecutorStats {
+    return this.#tally.stats(this.cluster, this.ledger, this.#queues, nowNs);
+  }
+
+  /** What is there besides weights; all of it empty after a run that lost nothing. */
+  leftovers(): Leftovers {
+    return leftoversOf(this.ledger, this.#queues, this.#transfers);
+  }
+
+  /** Recounts the whole state from scratch. Throws INVARIANT_BROKEN. */
+  validate(): void {
+    this.ledger.validate();
+    for (const queue of this.#queues) queue.validate();
+  }
+
+  #apply(instruction: ExecutorInstruction, nowNs: number, raised: number[]): void {
+    switch (instruction.type) {
+      case "registerTemplate":
+        return this.#register(instruction);
+      case "loadWeights":
+        return this.#loadWeights(instruction);
+      case "issue":
+        return this.#issue(instruction, nowNs, raised);
+      case "activate":
+        return this.#activate(instruction, nowNs);
+      case "withdraw":
+        return this.#withdraw(instruction, nowNs);
+      case "activateRecv":
+        return this.#receive(instruction, nowNs);
+      case "activateSend":
+        return this.#send(instruction, nowNs);
+      case "release":
+        return this.#release(instruction);
+      default:
+        return unknownInstruction(instruction);
+    }
+  }
+
+  #register({ template: spec }: Instruction<"registerTemplate">): void {
+    const template = compileTemplate(spec, this.cluster);
+    const before = this.#templates.get(template.name);
+    if (before !== undefined && JSON.stringify(before.spec) !== JSON.stringify(template.spec)) {
+      throw new ExecutorError(
+        "TEMPLATE_CONFLICT",
+        `template ${JSON.stringify(template.name)} is registered already with another specification; give this one another name`,
+      );
+    }
+    if (before === undefined) this.#templates.set(template.name, template);
+  }
+
+  #loadWeights(instruction: Instruction<"loadWeights">): void {
+    const { accelerator, name, bytes } = instruction;
+    checkAccelerator(instruction, "accelerator", accelerator, this.#queues.length);
+    checkWhole(instruction, "bytes", bytes);
+    try {
+      this.ledger.loadWeights(accelerator, name, bytes);
+    } catch (cause) {
+      if (!(cause instanceof MemoryExceededError)) throw cause;
+      this.#tally.overCapacityRefused++;
+      throw new ExecutorError("OVER_CAPACITY", `weights do not fit: ${cause.message}`, { cause });
+    }
+  }
+
+  #issue(instruction: IssueInstruction, nowNs: number, raised: number[]): void {
+    this.#checkIssue(instruction);
+    const { issueNumber, accelerator, inputs } = instruction;
+    this.#newestIssue = issueNumber;
+    for (const input of inputs) {
+      const reason = this.#whyUnavailable(input, accelerator);
+      if (reason !== null) return this.#failed(instruction, nowNs, reason);
+    }
+    for (const { tensor, transfer, source } of inputs) {
+      if (transfer === null || this.ledger.has(tensor, accelerator)) continue;
+      this.#transfers.plan(transfer, tensor, source, accelerator, nowNs);
+      if (this.ledger.isPresent(tensor, source)) this.#transfers.raise(tensor, source, nowNs, raised);
+    }
+    this.#queueAt(accelerator).issue(instruction, nowNs);
+    this.#acceleratorOf.set(issueNumber, accelerator);
+    this.#touched.add(accelerator);
+  }
+
+  #checkIssue(instruction: IssueInstruction): void {
+    checkIssue(instruction, this.#queues.length);
+    const { issueNumber, accelerator, operator, inputs, outputs } = instruction;
+    if (issueNumber <= this.#newestIssue) {
+      const found = `issue ${issueNumber} came after issue ${this.#newestIssue}`;
+      throw new ExecutorError("ISSUE_ORDER", `${found}; issue numbers rise and are never used again`);
+    }
+    const { name, operators } = this.template(instruction.template);
+    if (operator >= operators.length) {
+      const found = `asks for operator ${operator} of template ${JSON.stringify(name)}, which has ${operators.length}`;
+      throw new ExecutorError("INVALID_INSTRUCTION", `issue ${issueNumber} ${found}`);
+    }
+    for (const { tensor } of outputs) {
+      if (!this.ledger.has(tensor, accelerator)) continue;
+      const found = `issue ${issueNumber} would produce tensor ${tensor}, which accelerator ${accelerator} has or expects`;
+      throw new ExecutorError("DUPLICATE_OUTPUT", `${found}; every issue of an operator has tensors of its own`);
+    }
+    for (const { tensor, transfer, source } of inputs) {
+      if (transfer === null || this.ledger.has(tensor, accelerator)) continue;
+      if (this.cluster.route(source, accelerator) === undefined || this.#transfers.get(transfer) !== undefined) {
+        const found = `plans transfer ${transfer} of tensor ${tensor} from accelerator ${source} to ${accelerator}`;
+        const wrong = "but there is no way between them, or that number is another pending transfer's";
+        throw new ExecutorError("INVALID_INSTRUCTION", `issue ${issueNumber} ${found}, ${wrong}`);
+      }
+    }
+  }
+
+  /** Whether timing has made an input impossible: its copy is gone, or comes by another transfer. Null when all is well. */
+  #whyUnavailable({ tensor, transfer, source }: IssuedInput, accelerator: number): string | null {
+    if (this.ledger.has(tensor, accelerator)) {
+      const incoming = this.#transfers.incoming(tensor, accelerator);
+      if (incoming === undefined || transfer === null || incoming.transfer === transfer) return null;
+      return `input tensor ${tensor} is on its way to accelerator ${accelerator} by transfer ${incoming.transfer}, not by ${transfer}`;
+    }
+    if (transfer === null)
+      return `input tensor ${tensor} is neither present on, nor produced on, nor on its way to accelerator ${accelerator}`;
+    if (this.ledger.has(tensor, source)) return null;
+    return `input tensor ${tensor} is neither present on nor expected on accelerator ${source}, from where it was to come`;
+  }
+
+  #activate({ issueNumber }: Instruction<"activate">, nowNs: number): void {
+    const accelerator = this.#acceleratorOf.get(issueNumber);
+    if (accelerator === undefined) return this.#late(issueNumber);
+    if (this.#queueAt(accelerator).activate(issueNumber, nowNs)) this.#touched.add(accelerator);
+    else this.#tally.ignored++;
+  }
+
+  #withdraw({ issueNumber }: Instruction<"withdraw">, nowNs: number): void {
+    const accelerator = this.#acceleratorOf.get(issueNumber);
+    if (accelerator === undefined) return this.#late(issueNumber);
+    const queue = this.#queueAt(accelerator);
+    if (queue.running?.instruction.issueNumber === issueNumber) return;
+    const { instruction } = queue.withdraw(issueNumber, nowNs);
+    this.#acceleratorOf.delete(issueNumber);
+    for (const { tensor } of instruction.inputs) {
+      const incoming = this.#transfers.incoming(tensor, accelerator);
+      if (incoming?.state !== "planned" || queue.isAwaited(tensor)) continue;
+      this.#transfers.cancel(incoming.transfer, nowNs);
+      this.#cancelled(incoming, nowNs);
+    }
+    this.#cancelOnward(instruction, nowNs);
+    this.#deliver({ type: "withdrawn", issueNumber });
+  }
+
+  #receive(instruction: Instruction<"activateRecv">, nowNs: number): void {
+    const { transfer, bytes } = instruction;
+    const pending = this.#transfers.get(transfer);
+    if (pending === undefined) return this.#lateTransfer(transfer);
+    checkRecv(instruction, pending);
+    const refused = this.#transfers.receive(transfer, bytes, nowNs);
+    if (refused === null) {
+      this.#bytesOf.set(transfer, bytes);
+      return this.#deliver({ type: "recvReady", transfer });
+    }
+    this.#tally.overCapacityRefused++;
+    this.#deliver({ type: "recvFailed", transfer, reason: refused });
+  }
+
+  #send({ transfer }: Instruction<"activateSend">, nowNs: number): void {
+    if (this.#transfers.get(transfer) === undefined) return this.#lateTransfer(transfer);
+    const { tensor, source, destination } = this.#transfers.send(transfer, nowNs);
+    const bytes = this.#bytesOf.get(transfer) ?? 0;
+    this.#actions.push({ type: "startTransfer", transfer: { transfer, tensor, source, destination, bytes } });
+  }
+
+  #release(instruction: Instruction<"release">): void {
+    const { tensor, accelerator } = instruction;
+    checkAccelerator(instruction, "accelerator", accelerator, this.#queues.length);
+    checkWhole(instruction, "tensor", tensor);
+    if (this.ledger.isHeld(tensor, accelerator)) this.ledger.release(tensor, accelerator);
+    else this.#tally.ignored++;
+  }
+
+  /** In index order; one that does not fit fails, and the next of its queue has its turn. */
+  #startIdle(nowNs: number): void {
+    const touched = [...this.#touched].sort((a, b) => a - b);
+    this.#touched.clear();
+    for (const accelerator of touched) {
+      const queue = this.#queueAt(accelerator);
+      for (let start = queue.start(nowNs); start !== undefined; start = queue.start(nowNs)) {
+        const { instruction } = start.operator;
+        const { issueNumber } = instruction;
+        if (start.refused === null) {
+          this.#actions.push({ type: "startOperator", instruction });
+          this.#deliver({ type: "operatorStarted", issueNumber });
+          break;
+        }
+        this.#tally.overCapacityRefused++;
+        this.#acceleratorOf.delete(issueNumber);
+        this.#failed(instruction, nowNs, start.refused);
+      }
+    }
+  }
+
+  #failed(instruction: IssueInstruction, nowNs: number, reason: string): void {
+    this.#tally.failed++;
+    this.#cancelOnward(instruction, nowNs);
+    this.#deliver({ type: "operatorFailed", issueNumber: instruction.issueNumber, reason });
+  }
+
+  /** The operator's outputs will not come: neither will their transfers. */
+  #cancelOnward({ accelerator, outputs }: IssueInstruction, nowNs: number): void {
+    for (const { tensor } of outputs)
+      for (const pending of this.#transfers.cancelFrom(tensor, accelerator, nowNs)) this.#cancelled(pending, nowNs);
+  }
+
+  #cancelled({ transfer, tensor, destination }: PendingTransfer, nowNs: number): void {
+    this.#lose(tensor, destination, nowNs);
+    this.#deliver({ type: "transferCancelled", transfer });
+  }
+
+  /** An expected copy will not come: neither will the copies that were to be made of it. */
+  #lose(tensor: number, accelerator: number, nowNs: number): void {
+    const lost: { readonly tensor: number; readonly destination: number }[] = [{ tensor, destination: accelerator }];
+    for (let copy = lost.pop(); copy !== undefined; copy = lost.pop()) {
+      for (const onward of this.#transfers.cancelFrom(copy.tensor, copy.destination, nowNs)) {
+        lost.push(onward);
+        this.#deliver({ type: "transferCancelled", transfer: onward.transfer });
+      }
+      this.#queueAt(copy.destination).lose(copy.tensor);
+    }
+  }
+
+  #queueRunning(issueNumber: number): AcceleratorQueue | undefined {
+    const accelerator = this.#acceleratorOf.get(issueNumber);
+    const queue = accelerator === undefined ? undefined : this.#queueAt(accelerator);
+    if (queue?.running?.instruction.issueNumber === issueNumber) return queue;
+    this.#tally.ignored++;
+    return undefined;
+  }
+
+  #isSending(transfer: number): boolean {
+    if (this.#transfers.get(transfer)?.state === "sending") return true;
+    this.#tally.ignored++;
+    return false;
+  }
+
+  #forget(issueNumber: number, accelerator: number): void {
+    this.#acceleratorOf.delete(issueNumber);
+    this.#touched.add(accelerator);
+  }
+
+  #late(issueNumber: number): void {
+    if (issueNumber > this.#newestIssue)
+      throw new ExecutorError("UNKNOWN_ISSUE", `issue ${issueNumber} was never given; the newest is ${this.#newestIssue}`);
+    this.#tally.ignored++;
+  }
+
+  #lateTransfer(transfer: number): void {
+    if (!this.#transfers.isPast(transfer))
+      throw new ExecutorError("UNKNOWN_TRANSFER", `transfer ${transfer} was never planned by an issue`);
+    this.#tally.ignored++;
+  }
+
+  #raise(raised: number[]): void {
+    if (raised.length === 0) return;
+    this.#deliver({ type: "intentsRaised", transfers: raised.sort((a, b) => a - b) });
+  }
+
+  #deliver(event: ExecutorEvent): void {
+    this.#actions.push({ type: "deliver", event });
+  }
+
+  #queueAt(accelerator: number): AcceleratorQueue {
+    const queue = this.#queues[accelerator];
+    if (queue === undefined)
+      throw new ExecutorError("UNKNOWN_ACCELERATOR", `there is no accelerator ${accelerator} among ${this.#queues.length}`);
+    return queue;
+  }
+}
+
+function unknownInstruction(instruction: never): never {
+  const { type } = instruction as { readonly type?: unknown };
+  throw new ExecutorError("INVALID_INSTRUCTION", `there is no instruction of type ${JSON.stringify(type)}`);
+}

@@ -1,0 +1,105 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { opened } from "../test/mini-master.ts";
+import { issuesOf, type Plan, plans, releasesOf } from "../test/plan.ts";
+import { twinRun } from "../test/twin.ts";
+
+function run(plan: Plan, options: { seed?: number; cv?: number } = {}) {
+  const { executor, master, time } = opened(plan, options);
+  executor.execute([...issuesOf(plan).issues, ...releasesOf(plan)]);
+  time.run();
+  return { executor, log: master.log };
+}
+
+function timesOf(plan: Plan, log: ReturnType<typeof run>["log"], type: "operatorStarted" | "operatorDone"): number[] {
+  return plan.operators.map((_, index) => {
+    const found = log.filter(({ event }) => event.type === type && event.issueNumber === index);
+    expect(found, `${type} of ${index}`).toHaveLength(1);
+    return found[0]?.atNs ?? -1;
+  });
+}
+
+test("agrees with the rules played slowly, to the nanosecond and to the byte", () => {
+  fc.assert(
+    fc.property(plans, (plan) => {
+      const { executor, log } = run(plan);
+      const twin = twinRun(plan);
+      expect(timesOf(plan, log, "operatorStarted")).toEqual(twin.starts);
+      expect(timesOf(plan, log, "operatorDone")).toEqual(twin.ends);
+      const stats = executor.stats();
+      expect(stats.accelerators.map(({ peakHbmBytes }) => peakHbmBytes)).toEqual(twin.peaks);
+      const busyNs = plan.operators.reduce((sum, { durationNs }) => sum + durationNs, 0);
+      expect(stats.accelerators.reduce((sum, accelerator) => sum + accelerator.busyNs, 0)).toBe(busyNs);
+    }),
+    { numRuns: 400 },
+  );
+});
+
+test("every operator runs once, after its inputs, one at a time, and nothing is left", () => {
+  fc.assert(
+    fc.property(plans, fc.nat(), (plan, seed) => {
+      const { executor, log } = run(plan, { seed, cv: 0.5 });
+      const starts = timesOf(plan, log, "operatorStarted");
+      const ends = timesOf(plan, log, "operatorDone");
+      const madeBy = new Map(plan.operators.flatMap(({ outputs }, index) => outputs.map(({ tensor }) => [tensor, index])));
+      for (const [index, { inputs, accelerator }] of plan.operators.entries()) {
+        for (const tensor of inputs) expect(ends[madeBy.get(tensor) ?? -1]).toBeLessThanOrEqual(starts[index] ?? -1);
+        const others = plan.operators.flatMap((other, at) => (at !== index && other.accelerator === accelerator ? [at] : []));
+        for (const other of others) {
+          const apart = (ends[other] ?? 0) <= (starts[index] ?? 0) || (ends[index] ?? 0) <= (starts[other] ?? 0);
+          expect(apart).toBe(true);
+        }
+      }
+      expect(executor.leftovers()).toEqual({ operators: [], tensors: [], transfers: [] });
+      for (const { usedHbmBytes } of executor.stats().accelerators) expect(usedHbmBytes).toBe(0);
+    }),
+    { numRuns: 150 },
+  );
+});
+
+test("the same seed gives the same events", () => {
+  fc.assert(
+    fc.property(plans, fc.nat(), (plan, seed) => {
+      expect(run(plan, { seed, cv: 0.3 }).log).toEqual(run(plan, { seed, cv: 0.3 }).log);
+    }),
+    { numRuns: 50 },
+  );
+});
+
+test("withdrawals at any time, operators that do not fit, and retries leave nothing behind", () => {
+  const picks = fc.array(fc.record({ afterEvent: fc.nat({ max: 40 }), pick: fc.nat({ max: 1 << 20 }) }), { maxLength: 8 });
+  fc.assert(
+    fc.property(plans, picks, fc.constantFrom(400, 1500, 1_000_000), (plan, withdrawals, hbmBytes) => {
+      const count = plan.operators.length;
+      const open = new Set(plan.operators.keys());
+      let events = 0;
+      const { executor, master, time } = opened(plan, {
+        hbmBytes,
+        onEvent: (event, executorNow) => {
+          for (const { pick, afterEvent } of withdrawals)
+            if (afterEvent === events) executorNow.execute([{ type: "withdraw", issueNumber: pick % count }]);
+          events++;
+          if (event.type === "operatorDone" || event.type === "operatorFailed" || event.type === "withdrawn") {
+            expect(open.delete(event.issueNumber), `${event.type} ${event.issueNumber}`).toBe(true);
+            master.select();
+          }
+        },
+      });
+      executor.execute([...issuesOf(plan).issues, ...releasesOf(plan)]);
+      time.run();
+      // What waits for something that will never be: the master takes it back, and what room that makes is used.
+      executor.execute([...open].map((issueNumber) => ({ type: "withdraw", issueNumber })));
+      for (let round = 0; round < count * 4; round++) {
+        master.select();
+        time.run();
+      }
+      expect([...open]).toEqual([]);
+      expect(executor.leftovers()).toEqual({ operators: [], tensors: [], transfers: [] });
+      for (const { peakHbmBytes, usedHbmBytes } of executor.stats().accelerators) {
+        expect(peakHbmBytes).toBeLessThanOrEqual(hbmBytes);
+        expect(usedHbmBytes).toBe(0);
+      }
+    }),
+    { numRuns: 400 },
+  );
+});

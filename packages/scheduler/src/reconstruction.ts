@@ -1,0 +1,104 @@
+import type { CompiledPartition, GlobalMappingGraph, OperatorNode, TensorNode } from "@slicescheduler/gmg";
+import type { SimOperator, SimTensor, Simulator } from "@slicescheduler/simulator";
+import type { Predictor } from "./predictor.ts";
+
+/**
+ * Rebuilds in the simulator what executors have at this moment (paper §3.3.2): issued operators with their predicted
+ * durations, the running ones with what is left of them, present tensors, transfers on their way. Linear in the issued operators
+ * and what they read.
+ *
+ * Memory is proven by claims, not by prediction, so accelerators get no bound here.
+ */
+export class Reconstruction {
+  readonly #graph: GlobalMappingGraph;
+  readonly #predictor: Predictor;
+  readonly #simulator: Simulator;
+  readonly #tensors = new Map<TensorNode, SimTensor>();
+  readonly #overlay: TensorNode[] = [];
+  #nowNs = 0;
+
+  constructor(graph: GlobalMappingGraph, predictor: Predictor, simulator: Simulator) {
+    this.#graph = graph;
+    this.#predictor = predictor;
+    this.#simulator = simulator;
+  }
+
+  /** The base that the candidates of a round share. `inputsOf` are the operators that will be laid over it. */
+  begin(nowNs: number, inputsOf: readonly OperatorNode[]): void {
+    this.#nowNs = nowNs;
+    this.#tensors.clear();
+    this.#overlay.length = 0;
+    this.#simulator.begin(
+      nowNs,
+      this.#graph.cluster.accelerators.map(() => ({ capacityBytes: Number.MAX_SAFE_INTEGER, fixedBytes: 0 })),
+    );
+    for (const operator of this.#graph.issuedOperators()) {
+      const added = this.#add(operator, operator.accelerator, operator.issueNumber);
+      if (operator.startedNs >= 0) {
+        const leftNs = operator.startedNs + this.#predictor.operatorNs(operator, operator.accelerator) - nowNs;
+        this.#simulator.setRunning(added, Math.max(1, leftNs));
+      } else if (operator.missingInputs === 0) this.#simulator.setReadySince(added, operator.readyNs);
+    }
+    const inBatch = new Set(inputsOf);
+    for (const operator of inputsOf) {
+      for (const tensor of operator.inputs) if (!inBatch.has(tensor.producer)) this.#tensor(tensor);
+    }
+    this.#simulator.mark();
+  }
+
+  /** Lays a batch over the base, in place of the one laid before. */
+  lay(batch: readonly OperatorNode[], partition: CompiledPartition): void {
+    this.#simulator.rewind();
+    for (const tensor of this.#overlay) this.#tensors.delete(tensor);
+    this.#overlay.length = 0;
+    let issueNumber = this.#graph.nextIssueNumber;
+    for (const operator of batch) {
+      this.#add(operator, partition.acceleratorOf[operator.index] as number, issueNumber++);
+      this.#overlay.push(...operator.outputs);
+    }
+  }
+
+  #add(operator: OperatorNode, accelerator: number, issueNumber: number): SimOperator {
+    const { instance, index } = operator;
+    const added = this.#simulator.addOperator(
+      accelerator,
+      this.#predictor.operatorNs(operator, accelerator),
+      instance.request.rank,
+      issueNumber,
+      instance.binding.workspaceBytes(index),
+    );
+    for (const tensor of operator.inputs) this.#simulator.addInput(added, this.#tensor(tensor));
+    for (const tensor of operator.outputs) {
+      const continued = tensor.aliases === null ? undefined : this.#tensors.get(tensor.aliases);
+      const bytes = this.#graph.cluster.roundBytes(accelerator, tensor.bytes);
+      this.#tensors.set(tensor, this.#simulator.addOutput(added, bytes, isHeld(tensor), continued ?? -1));
+    }
+    return added;
+  }
+
+  /** A tensor of an earlier operator of the base, or one that is present somewhere already. */
+  #tensor(tensor: TensorNode): SimTensor {
+    const known = this.#tensors.get(tensor);
+    if (known !== undefined) return known;
+    const { ledger } = this.#graph;
+    let added: SimTensor | undefined;
+    for (const copy of tensor.copies) {
+      if (!ledger.isPresent(tensor.id, copy.accelerator)) continue;
+      if (added === undefined) added = this.#simulator.addTensor(copy.accelerator, tensor.bytes, copy.held);
+      else this.#simulator.addCopy(added, copy.accelerator, copy.held);
+    }
+    if (added === undefined) throw new RangeError(`tensor ${tensor.id} is read and is neither present nor produced`);
+    this.#tensors.set(tensor, added);
+    for (const transfer of tensor.transfers) {
+      if (transfer.state === "planned" || transfer.state === "intended") continue;
+      const totalNs = this.#predictor.transferNs(transfer.source, transfer.destination, tensor.bytes);
+      const sinceNs = transfer.sendingNs < 0 ? 0 : this.#nowNs - transfer.sendingNs;
+      this.#simulator.setTransferring(added, transfer.source, transfer.destination, Math.max(1, totalNs - sinceNs));
+    }
+    return added;
+  }
+}
+
+function isHeld(tensor: TensorNode): boolean {
+  return tensor.retained || tensor.unissuedConsumers > 0;
+}

@@ -1,0 +1,79 @@
+import type { AcceleratorIndex, CompiledPartition, InstanceId, OperatorNode } from "@slicescheduler/gmg";
+
+/** A partition that a batch could be laid on, its memory reserved or reservable. */
+export interface Candidate {
+  readonly partition: CompiledPartition;
+  /** Bytes of results that would have to move to other accelerators. */
+  readonly movedBytes: number;
+}
+
+/** What a policy sees of one decision, and the simulator to try candidates with. */
+export interface Round {
+  readonly nowNs: number;
+  /** Connected operators of one instance, each after its predecessors. */
+  readonly batch: readonly OperatorNode[];
+  /** At least one, in the template's order. */
+  readonly candidates: readonly Candidate[];
+  /**
+   * Plays the cluster forward with the batch on the candidate: the predicted average completion time of the batch's
+   * operators, in ns of the run's time. `null` once that is certain to exceed `abandonAboveNs`.
+   */
+  simulate(candidate: Candidate, abandonAboveNs?: number): number | null;
+}
+
+export interface Choice {
+  readonly candidate: Candidate;
+  /** Predicted average completion per candidate of the round; null where it was abandoned or not simulated. */
+  readonly scoresNs: readonly (number | null)[];
+}
+
+/** How a placement is chosen among memory-safe candidates. Must be deterministic. */
+export interface SchedulingPolicy {
+  readonly name: string;
+  choose(round: Round): Choice;
+}
+
+/** One candidate of a decision, as an explanation. */
+export interface CandidateReport {
+  readonly partition: string;
+  /** Predicted average completion of the batch's operators; null where it was not simulated to its end. */
+  readonly scoreNs: number | null;
+  readonly movedBytes: number;
+  /** Why it was out of the question. */
+  readonly shortage: {
+    readonly accelerator: string;
+    readonly neededBytes: number;
+    readonly availableBytes: number;
+  } | null;
+}
+
+/** One scheduling decision (paper §3.4, Algorithm 1), as plain data. */
+export interface Decision {
+  readonly round: number;
+  readonly atNs: number;
+  readonly instance: InstanceId;
+  /** Indices of the batch's operators in their template. */
+  readonly operators: readonly number[];
+  readonly partition: string;
+  readonly candidates: readonly CandidateReport[];
+}
+
+/** A decision with the nodes to carry it out on. */
+export interface Placement {
+  readonly decision: Decision;
+  readonly batch: readonly OperatorNode[];
+  readonly partition: CompiledPartition;
+}
+
+/** Why an operator is not issued yet. */
+export type WaitingReason =
+  | { readonly why: "producers"; readonly unscheduledInputs: number }
+  | { readonly why: "budget"; readonly issuedOperators: number; readonly budget: number }
+  | {
+      readonly why: "memory";
+      readonly accelerator: AcceleratorIndex;
+      readonly neededBytes: number;
+      readonly availableBytes: number;
+    }
+  | { readonly why: "order"; readonly behind: InstanceId }
+  | { readonly why: "next" };

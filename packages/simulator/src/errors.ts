@@ -1,0 +1,49 @@
+export type SimulatorErrorCode =
+  | "NOT_BEGUN"
+  | "NOT_MARKED"
+  | "NO_RESULT"
+  | "FROZEN"
+  | "TOO_LARGE"
+  | "UNKNOWN_ACCELERATOR"
+  | "UNKNOWN_OPERATOR"
+  | "UNKNOWN_TENSOR"
+  | "INVALID_TIME"
+  | "INVALID_DURATION"
+  | "INVALID_BYTES"
+  | "INVALID_RANK"
+  | "INVALID_ISSUE_NUMBER"
+  | "INVALID_OPTION"
+  | "INVALID_ALIAS"
+  | "INVALID_SOURCE"
+  | "INVALID_RUNNING"
+  | "COPY_EXISTS"
+  | "BYTES_OVERFLOW"
+  | "NO_ROUTE"
+  | "PORTS_OVERCOMMITTED"
+  | "DAG_INVALID"
+  | "CYCLE";
+
+/** The error of this package; match on `code`, not on the message. */
+export class SimulatorError extends Error {
+  readonly code: SimulatorErrorCode;
+  /** The numbers and names of the message, as plain data. */
+  readonly details: Readonly<Record<string, unknown>>;
+
+  constructor(code: SimulatorErrorCode, message: string, details: Readonly<Record<string, unknown>> = {}) {
+    super(message);
+    this.name = "SimulatorError";
+    this.code = code;
+    this.details = details;
+  }
+}
+
+/** A whole number from `min` to 2^53 − 1, or the error `code`. */
+export function requireWhole(value: number, min: number, what: string, code: SimulatorErrorCode): number {
+  if (Number.isSafeInteger(value) && value >= min) return value;
+  const overflow = code === "INVALID_BYTES" && Number.isFinite(value) && value > Number.MAX_SAFE_INTEGER;
+  throw new SimulatorError(
+    overflow ? "BYTES_OVERFLOW" : code,
+    `${what} is ${value}; it must be a whole number from ${min} to 2^53 − 1`,
+    { what, value, min },
+  );
+}

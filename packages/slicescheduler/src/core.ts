@@ -1,0 +1,309 @@
+import { Arbiter, type ArbitrationOptions } from "@slicescheduler/arbitration";
+import type { ExecutorEvent } from "@slicescheduler/executor";
+import {
+  type ClusterSpec,
+  compileCluster,
+  GlobalMappingGraph,
+  type InstanceNode,
+  InvariantBrokenError,
+  type OperatorNode,
+  type TransferNode,
+} from "@slicescheduler/gmg";
+import { type Placement, Scheduler, type SchedulerOptions } from "@slicescheduler/scheduler";
+import { InstanceFailedError } from "./errors.ts";
+import type { ApplicationEvent, MasterEvent, Reaction } from "./events.ts";
+
+export interface CoreOptions {
+  readonly cluster: ClusterSpec;
+  readonly scheduling?: SchedulerOptions;
+  readonly arbitration?: ArbitrationOptions;
+}
+
+export interface CoreCounts {
+  /** Reports about operators or transfers that had ended: ignored. */
+  readonly lateEvents: number;
+  readonly operatorsDone: number;
+}
+
+/**
+ * The master as a state machine: `handle(event, nowNs)` changes it and returns instructions and notices, as plain data. No
+ * clock, timer, promise, randomness or I/O inside; the same events give the same instructions, to the byte.
+ * An event that is refused throws a typed error and changes nothing.
+ */
+export class MasterCore {
+  readonly graph: GlobalMappingGraph;
+  readonly scheduler: Scheduler;
+  readonly #arbiter: Arbiter;
+  /** Why instances failed, until their failure is told. */
+  readonly #reasons = new Map<number, string>();
+  #reaction: Reaction = { instructions: [], notices: [] };
+  #lateEvents = 0;
+  #operatorsDone = 0;
+
+  constructor(options: CoreOptions) {
+    const cluster = compileCluster(options.cluster);
+    this.graph = new GlobalMappingGraph(cluster);
+    this.scheduler = new Scheduler(this.graph, options.scheduling);
+    this.#arbiter = new Arbiter(
+      {
+        accelerators: cluster.accelerators.length,
+        portCapacity: cluster.accelerators.map((accelerator) => accelerator.copyEngines),
+        linkCapacity: cluster.linkCapacity,
+        route: (source, destination) => cluster.route(source, destination),
+      },
+      options.arbitration,
+    );
+  }
+
+  get counts(): CoreCounts {
+    return { lateEvents: this.#lateEvents, operatorsDone: this.#operatorsDone };
+  }
+
+  handle(event: MasterEvent, nowNs: number): Reaction {
+    const reaction: Reaction = { instructions: [], notices: [] };
+    this.#reaction = reaction;
+    const frontierMayHaveMoved = isExecutorEvent(event)
+      ? this.#executorReports(event, nowNs)
+      : this.#applicationAsks(event, nowNs);
+    this.#carryOutEffects(nowNs);
+    this.#selectTransfers(nowNs);
+    if (frontierMayHaveMoved) this.#issueWhatMayBe(nowNs);
+    return reaction;
+  }
+
+  #applicationAsks(event: ApplicationEvent, nowNs: number): boolean {
+    const { instructions } = this.#reaction;
+    switch (event.type) {
+      case "templateRegistered": {
+        const template = this.graph.registerTemplate(event.template);
+        instructions.push({ type: "registerTemplate", template: template.spec });
+        for (const partition of template.partitions) {
+          for (const weight of partition.weights) instructions.push({ type: "loadWeights", ...weight });
+        }
+        return false;
+      }
+      case "requestOpened":
+        this.graph.openRequest(
+          {
+            id: event.request,
+            label: event.label,
+            rank: event.rank,
+            deadlineNs: event.deadlineNs ?? Number.POSITIVE_INFINITY,
+            limits: event.limits,
+            concurrentInstances: event.concurrentInstances,
+            allowedPartitions: event.partitions,
+            endsWithInstances: event.endsWithInstances,
+          },
+          nowNs,
+        );
+        return false;
+      case "requestClosed":
+        this.graph.closeRequest(event.request);
+        this.scheduler.forgetRequest(event.request);
+        return true;
+      case "instanceSubmitted": {
+        const { instance: id, partitions: allowedPartitions, template, symbols, inputs, retain, label } = event;
+        const submission = { id, template, symbols, inputs, retain, allowedPartitions, label };
+        this.graph.insert(submission, event.request, nowNs);
+        return true;
+      }
+      case "outputReleased":
+        this.graph.releaseOutput(event.instance, event.output);
+        return true;
+      case "instanceCancelled":
+        this.graph.cancel(event.instance, nowNs);
+        return true;
+    }
+  }
+
+  /** Tells whether more may be issued now. */
+  #executorReports(event: ExecutorEvent, nowNs: number): boolean {
+    if (event.type === "intentsRaised") {
+      for (const number of event.transfers) {
+        const transfer = this.graph.transfer(number);
+        if (transfer === undefined) this.#lateEvents += 1;
+        else this.#intent(transfer, nowNs);
+      }
+      return false;
+    }
+    switch (event.type) {
+      case "operatorStarted":
+      case "operatorDone":
+      case "operatorFailed":
+      case "withdrawn": {
+        const operator = this.graph.issued(event.issueNumber);
+        if (operator === undefined) this.#lateEvents += 1;
+        else this.#operatorReport(event, operator, nowNs);
+        return event.type !== "operatorStarted";
+      }
+      default: {
+        const transfer = this.graph.transfer(event.transfer);
+        if (transfer === undefined) this.#lateEvents += 1;
+        else this.#transferReport(event, transfer, nowNs);
+        return event.type === "transferFailed";
+      }
+    }
+  }
+
+  #operatorReport(event: Extract<ExecutorEvent, { issueNumber: number }>, operator: OperatorNode, nowNs: number): void {
+    switch (event.type) {
+      case "operatorStarted":
+        this.graph.operatorStarted(operator, nowNs);
+        this.#reaction.notices.push({ name: "operatorStarted", value: this.#operatorNotice(operator, nowNs) });
+        return;
+      case "operatorDone": {
+        const value = { ...this.#operatorNotice(operator, nowNs), observedNs: event.observedNs };
+        this.scheduler.operatorObserved(operator, event.observedNs);
+        this.graph.operatorDone(operator, nowNs);
+        this.#operatorsDone += 1;
+        this.#reaction.notices.push({ name: "operatorDone", value });
+        return;
+      }
+      case "operatorFailed": {
+        const value = { ...this.#operatorNotice(operator, nowNs), reason: event.reason };
+        this.#reasons.set(operator.instance.id, `operator ${value.operatorName}: ${event.reason}`);
+        this.graph.operatorFailed(operator, nowNs);
+        this.#reaction.notices.push({ name: "operatorFailed", value });
+        return;
+      }
+      case "withdrawn":
+        this.graph.operatorWithdrawn(operator, nowNs);
+    }
+  }
+
+  #intent(transfer: TransferNode, nowNs: number): void {
+    transfer.state = "intended";
+    const { number, source, destination, rank, tensor } = transfer;
+    this.#arbiter.intent({ transfer: number, source, destination, bytes: tensor.bytes, rank }, nowNs);
+  }
+
+  #transferReport(event: Extract<ExecutorEvent, { transfer: number }>, transfer: TransferNode, nowNs: number): void {
+    switch (event.type) {
+      case "recvReady":
+        this.graph.transferReceiving(transfer);
+        this.#arbiter.recvReady(transfer.number, nowNs);
+        this.#reaction.instructions.push({ type: "activateSend", transfer: transfer.number });
+        transfer.state = "sending";
+        transfer.sendingNs = nowNs;
+        return;
+      case "transferDone": {
+        const { number, source, destination, tensor } = transfer;
+        const { observedNs } = event;
+        this.#arbiter.done(number, nowNs);
+        this.scheduler.predictor.transferObserved(source, destination, tensor.bytes, observedNs);
+        this.graph.transferDone(transfer, nowNs);
+        const value = {
+          transfer: number,
+          tensor: tensor.id,
+          source,
+          destination,
+          bytes: tensor.bytes,
+          observedNs,
+          atNs: nowNs,
+        };
+        this.#reaction.notices.push({ name: "transferDone", value });
+        return;
+      }
+      case "transferFailed":
+        this.#arbiter.failed(transfer.number, nowNs);
+        for (const { instance } of transfer.waiting)
+          this.#reasons.set(instance.id, `transfer ${transfer.number}: ${event.reason}`);
+        this.graph.transferFailed(transfer, nowNs);
+        return;
+      case "transferCancelled":
+        this.graph.transferCancelled(transfer);
+        return;
+      case "recvFailed":
+        throw new InvariantBrokenError(
+          `transfer ${transfer.number} had its bytes reserved and its receive buffer was refused: ${event.reason}`,
+          { transfer: transfer.number },
+        );
+    }
+  }
+
+  #carryOutEffects(nowNs: number): void {
+    const { releases, withdrawals, settled } = this.graph.takeEffects();
+    const { instructions } = this.#reaction;
+    for (const { tensor, accelerator } of releases) instructions.push({ type: "release", tensor, accelerator });
+    for (const issueNumber of withdrawals) instructions.push({ type: "withdraw", issueNumber });
+    for (const instance of settled) this.#settle(instance, nowNs);
+  }
+
+  #settle(instance: InstanceNode, atNs: number): void {
+    const { notices } = this.#reaction;
+    const value = { instance: instance.id, request: instance.request.id, label: instance.label, atNs };
+    if (instance.state === "done") notices.push({ name: "instanceDone", value });
+    else if (instance.state === "cancelled") notices.push({ name: "instanceCancelled", value });
+    else {
+      const reason = this.#reasons.get(instance.id) ?? "an instance whose results it needs ended without them";
+      this.#reasons.delete(instance.id);
+      notices.push({
+        name: "instanceFailed",
+        value: { ...value, error: new InstanceFailedError(instance.id, reason) },
+      });
+    }
+  }
+
+  #selectTransfers(nowNs: number): void {
+    for (const { transfer: number } of this.#arbiter.select(nowNs)) {
+      const transfer = this.graph.transfer(number);
+      if (transfer === undefined) continue;
+      transfer.state = "receiving";
+      const { tensor, source, destination } = transfer;
+      this.#reaction.instructions.push({
+        type: "activateRecv",
+        transfer: number,
+        tensor: tensor.id,
+        source,
+        destination,
+        bytes: tensor.bytes,
+      });
+    }
+  }
+
+  #issueWhatMayBe(nowNs: number): void {
+    for (let placement = this.scheduler.decide(nowNs); placement !== null; placement = this.scheduler.decide(nowNs)) {
+      this.#carryOut(placement, nowNs);
+    }
+  }
+
+  #carryOut({ decision, batch, partition }: Placement, nowNs: number): void {
+    const { instructions, notices } = this.#reaction;
+    notices.push({ name: "decision", value: decision });
+    for (const operator of batch) {
+      const issued = this.graph.issue(operator, partition, nowNs);
+      instructions.push({ type: "issue", activated: true, ...issued });
+      notices.push({ name: "operatorIssued", value: this.#operatorNotice(operator, nowNs) });
+      this.#carryOutEffects(nowNs);
+    }
+  }
+
+  #operatorNotice(operator: OperatorNode, atNs: number) {
+    const { instance, index, accelerator, issueNumber } = operator;
+    return {
+      instance: instance.id,
+      operator: index,
+      operatorName: instance.template.operators[index]?.name ?? "",
+      template: instance.template.name,
+      request: instance.request.id,
+      label: instance.label,
+      accelerator,
+      acceleratorName: this.graph.cluster.accelerators[accelerator]?.name ?? "",
+      issueNumber,
+      atNs,
+    };
+  }
+}
+
+const APPLICATION_EVENTS: ReadonlySet<string> = new Set([
+  "templateRegistered",
+  "requestOpened",
+  "requestClosed",
+  "instanceSubmitted",
+  "outputReleased",
+  "instanceCancelled",
+]);
+
+function isExecutorEvent(event: MasterEvent): event is ExecutorEvent {
+  return !APPLICATION_EVENTS.has(event.type);
+}

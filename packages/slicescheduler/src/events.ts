@@ -1,0 +1,90 @@
+/** What goes into the core, and what comes out: plain data, so that a run can be recorded and replayed exactly. */
+import type { ExecutorEvent, ExecutorInstruction } from "@slicescheduler/executor";
+import type { OutputReference, TemplateSpec } from "@slicescheduler/gmg";
+import type { Decision } from "@slicescheduler/scheduler";
+
+/** What the application asks. Numbers of requests and instances are given by the shell and rise. */
+export type ApplicationEvent =
+  | { readonly type: "templateRegistered"; readonly template: TemplateSpec }
+  | {
+      readonly type: "requestOpened";
+      readonly request: number;
+      readonly label: string;
+      /** Priority class, 0 is the most urgent. */
+      readonly rank: number;
+      /** Null for none. */
+      readonly deadlineNs: number | null;
+      readonly limits:
+        | readonly { readonly template: string; readonly symbols: Readonly<Record<string, number>> }[]
+        | null;
+      readonly concurrentInstances: number;
+      readonly partitions: readonly string[] | null;
+      /** True for the request of an instance submitted without one: it ends when none of its instances is left. */
+      readonly endsWithInstances: boolean;
+    }
+  | { readonly type: "requestClosed"; readonly request: number }
+  | {
+      readonly type: "instanceSubmitted";
+      readonly instance: number;
+      readonly request: number;
+      readonly template: string;
+      readonly symbols: Readonly<Record<string, number>>;
+      readonly inputs: Readonly<Record<string, OutputReference>>;
+      readonly retain: readonly string[];
+      readonly partitions: readonly string[] | null;
+      readonly label: string;
+    }
+  | { readonly type: "outputReleased"; readonly instance: number; readonly output: string }
+  | { readonly type: "instanceCancelled"; readonly instance: number };
+
+export type MasterEvent = ApplicationEvent | ExecutorEvent;
+
+interface OperatorNotice {
+  readonly instance: number;
+  /** Index of the operator in its template. */
+  readonly operator: number;
+  readonly operatorName: string;
+  readonly template: string;
+  readonly request: number;
+  readonly label: string;
+  readonly accelerator: number;
+  readonly acceleratorName: string;
+  readonly issueNumber: number;
+  readonly atNs: number;
+}
+
+interface InstanceNotice {
+  readonly instance: number;
+  readonly request: number;
+  readonly label: string;
+  readonly atNs: number;
+}
+
+/** The typed events of the master, by name. All are emitted after the change they tell of is complete. */
+export interface Notices {
+  operatorIssued: OperatorNotice;
+  operatorStarted: OperatorNotice;
+  operatorDone: OperatorNotice & { readonly observedNs: number };
+  operatorFailed: OperatorNotice & { readonly reason: string };
+  transferDone: {
+    readonly transfer: number;
+    readonly tensor: number;
+    readonly source: number;
+    readonly destination: number;
+    readonly bytes: number;
+    readonly observedNs: number;
+    readonly atNs: number;
+  };
+  instanceDone: InstanceNotice;
+  instanceFailed: InstanceNotice & { readonly error: Error };
+  instanceCancelled: InstanceNotice;
+  decision: Decision;
+}
+
+export type Notice = { [Name in keyof Notices]: { readonly name: Name; readonly value: Notices[Name] } }[keyof Notices];
+
+/** What the core answers to an event. */
+export interface Reaction {
+  readonly instructions: ExecutorInstruction[];
+  readonly notices: Notice[];
+}

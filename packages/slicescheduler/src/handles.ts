@@ -1,0 +1,74 @@
+import type { TemplateSpec } from "@slicescheduler/gmg";
+
+export type SymbolsOf<Spec extends TemplateSpec> = Spec["symbols"][number];
+export type InputsOf<Spec extends TemplateSpec> = keyof NonNullable<Spec["inputs"]> & string;
+export type OutputsOf<Spec extends TemplateSpec> = keyof Spec["outputs"] & string;
+
+/** A registered template; carries its symbol, input and output names for the type checker. */
+export interface TemplateHandle<Spec extends TemplateSpec = TemplateSpec> {
+  readonly name: string;
+  readonly spec: Spec;
+}
+
+/** An output of a submitted instance, to be given as an input of a later one. */
+export interface OutputHandle {
+  readonly instance: number;
+  readonly output: string;
+}
+
+export interface InstanceResult {
+  readonly instance: number;
+  readonly submittedNs: number;
+  readonly doneNs: number;
+}
+
+export interface InstanceHandle<Spec extends TemplateSpec = TemplateSpec> {
+  readonly id: number;
+  /** Resolves when its last operator is done; rejects with INSTANCE_FAILED or INSTANCE_CANCELLED. */
+  readonly done: Promise<InstanceResult>;
+  output(name: OutputsOf<Spec>): OutputHandle;
+  /** No instance submitted from now on refers to this output, which was retained. Releasing twice changes nothing. */
+  release(name: OutputsOf<Spec>): void;
+  /** Settles it at once; instances that need its results fail. Nothing happens when it has ended. */
+  cancel(): void;
+}
+
+export interface RequestHandle {
+  readonly id: number;
+  /** No further instance follows. Closing twice changes nothing. */
+  close(): void;
+}
+
+/** Names of priority classes are the application's; `Limits` are the largest instance per template. */
+export interface RequestOptions {
+  /** One of the scheduler's `priorities`. Default: the most urgent. */
+  readonly priority?: string;
+  /** Nanoseconds of the executor's clock; earlier ones go first within a class. Default: none. */
+  readonly deadlineNs?: number;
+  readonly label?: string;
+  /** Names of partitions that its instances may be laid on. Default: all of their templates'. */
+  readonly partitions?: readonly string[];
+}
+
+export interface OpenRequestOptions extends RequestOptions {
+  /**
+   * Per template the largest symbols it may submit. The most memory such instances can hold is reserved when the request
+   * starts, so that it can always go on. Default: it claims what it has submitted.
+   */
+  readonly limits?: readonly {
+    readonly template: TemplateHandle;
+    readonly symbols: Readonly<Record<string, number>>;
+  }[];
+  /** Instances alive at the same time that the claim covers, a whole number from 1. Default 2: one runs, one waits. */
+  readonly concurrentInstances?: number;
+}
+
+export interface SubmitOptions<Spec extends TemplateSpec = TemplateSpec> extends RequestOptions {
+  readonly symbols: Readonly<Record<SymbolsOf<Spec>, number>>;
+  /** Outputs of earlier instances. An input without bytes under these symbols need not be bound. */
+  readonly inputs?: Readonly<Partial<Record<InputsOf<Spec>, OutputHandle>>>;
+  /** Default: the request of its inputs, or one of its own. */
+  readonly request?: RequestHandle;
+  /** Outputs that instances submitted after its end may refer to, until they are released. */
+  readonly retain?: readonly OutputsOf<Spec>[];
+}

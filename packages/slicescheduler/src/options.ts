@@ -1,0 +1,48 @@
+import type { ArbitrationOptions } from "@slicescheduler/arbitration";
+import type { Executor } from "@slicescheduler/executor";
+import type { ClusterSpec } from "@slicescheduler/gmg";
+import type { SchedulerOptions } from "@slicescheduler/scheduler";
+import { InvalidOptionsError } from "./errors.ts";
+import type { MasterEvent } from "./events.ts";
+
+export interface SliceSchedulerOptions {
+  readonly cluster: ClusterSpec;
+  readonly executor: Executor;
+  /** Names of the priority classes, the most urgent first. Default `["online", "offline"]`. */
+  readonly priorities?: readonly string[];
+  readonly scheduling?: SchedulerOptions;
+  readonly arbitration?: ArbitrationOptions;
+  /** Nanoseconds of this host, only to measure what rounds cost; never decides anything. Default: not measured. */
+  readonly hostNowNs?: () => number;
+  /** Gets every event with its time, in order: what replays the run exactly. */
+  readonly onEvent?: (event: MasterEvent, nowNs: number) => void;
+  /** Gets what a listener threw. Default: it is thrown again on its own, outside the scheduler. */
+  readonly onListenerError?: (error: unknown, event: string) => void;
+}
+
+/** Throws INVALID_OPTIONS naming everything wrong at once. */
+export function checkOptions({ priorities, scheduling = {}, arbitration = {} }: SliceSchedulerOptions): void {
+  const faults: string[] = [];
+  if (priorities !== undefined) {
+    if (priorities.length === 0) faults.push("priorities: name at least one class");
+    if (new Set(priorities).size < priorities.length)
+      faults.push(`priorities: ${priorities.join(", ")} names one twice`);
+  }
+  const positive = (name: string, value: number | undefined, whole: boolean) => {
+    if (
+      value === undefined ||
+      (value > 0 && value < Number.POSITIVE_INFINITY && (!whole || Number.isSafeInteger(value)))
+    )
+      return;
+    faults.push(`${name}: ${value} is not a ${whole ? "whole " : ""}number above 0`);
+  };
+  positive("scheduling.timeliness", scheduling.timeliness, false);
+  positive("scheduling.simulatedOperatorsPerMs", scheduling.simulatedOperatorsPerMs, false);
+  positive("scheduling.operatorsPerAcceleratorMax", scheduling.operatorsPerAcceleratorMax, true);
+  positive("scheduling.batchOperatorsMax", scheduling.batchOperatorsMax, true);
+  positive("scheduling.memoryPatienceNs", scheduling.memoryPatienceNs, true);
+  positive("scheduling.decisionsKept", scheduling.decisionsKept, true);
+  positive("arbitration.agingNs", arbitration.agingNs, true);
+  positive("arbitration.reserveNs", arbitration.reserveNs, true);
+  if (faults.length > 0) throw new InvalidOptionsError(faults);
+}

@@ -1,0 +1,263 @@
+import type { Executor, ExecutorEvent } from "@slicescheduler/executor";
+import type { TemplateSpec } from "@slicescheduler/gmg";
+import { EventEmitter } from "eventemitter3";
+import { MasterCore } from "./core.ts";
+import { InstanceCancelledError, SliceSchedulerError } from "./errors.ts";
+import type { MasterEvent, Notice, Notices } from "./events.ts";
+import { type Explanation, explainInstance } from "./explain.ts";
+import type {
+  InstanceHandle,
+  OpenRequestOptions,
+  OutputHandle,
+  RequestHandle,
+  RequestOptions,
+  SubmitOptions,
+  TemplateHandle,
+} from "./handles.ts";
+import { InstanceRecord } from "./instance-record.ts";
+import { checkOptions, type SliceSchedulerOptions } from "./options.ts";
+import { type MasterStats, masterStats } from "./stats.ts";
+
+type Listeners = { [Name in keyof Notices]: (value: Notices[Name]) => void };
+
+/**
+ * The master: one graph of the cluster, one scheduler, one executor, behind one class. Templates are registered once;
+ * instances are submitted and settle on their own; everything that happens is emitted as a typed event, synchronously and
+ * after the change it tells of. A listener may call any method; one that throws touches nobody else.
+ */
+export class SliceScheduler extends EventEmitter<Listeners> {
+  readonly #core: MasterCore;
+  readonly #executor: Executor;
+  readonly #options: SliceSchedulerOptions;
+  readonly #priorities: readonly string[];
+  readonly #records = new Map<number, InstanceRecord>();
+  readonly #queue: ExecutorEvent[] = [];
+  readonly #notices: Notice[] = [];
+  #nextRequest = 0;
+  #nextInstance = 0;
+  #nowNs = 0;
+  #hostNs = 0;
+  #pumping = false;
+  #telling = false;
+  #closed = false;
+
+  /** Throws CLUSTER_INVALID, INVALID_OPTIONS; both name every fault at once. */
+  constructor(options: SliceSchedulerOptions) {
+    super();
+    checkOptions(options);
+    this.#options = options;
+    this.#priorities = options.priorities ?? ["online", "offline"];
+    this.#core = new MasterCore(options);
+    this.#executor = options.executor;
+    this.#executor.open({ cluster: options.cluster, deliver: (event) => this.#deliver(event) });
+  }
+
+  /** Registers a template and loads its weights on every partition. Throws TEMPLATE_INVALID, TEMPLATE_EXISTS, NEVER_FITS. */
+  register<const Symbols extends string, const Inputs extends string = never, const Outputs extends string = never>(
+    template: TemplateSpec<Symbols, Inputs, Outputs>,
+  ): TemplateHandle<TemplateSpec<Symbols, Inputs, Outputs>> {
+    this.#ask({ type: "templateRegistered", template });
+    return { name: template.name, spec: template };
+  }
+
+  /**
+   * Opens a request: instances that share results and one memory claim. Throws UNKNOWN_PRIORITY, UNKNOWN_TEMPLATE, symbol
+   * errors, NEVER_FITS.
+   */
+  openRequest(options: OpenRequestOptions = {}): RequestHandle {
+    const id = this.#openRequest(options, false);
+    return { id, close: () => this.#closeRequest(id) };
+  }
+
+  /**
+   * Submits an instance; it runs when its inputs are there and the scheduler finds it a place. Refusals (`SubmissionError`
+   * and symbol errors of `@slicescheduler/gmg`, UNKNOWN_PRIORITY here) change nothing.
+   */
+  submit<Spec extends TemplateSpec>(
+    template: TemplateHandle<Spec>,
+    options: SubmitOptions<Spec>,
+  ): InstanceHandle<Spec> {
+    const inputs = (options.inputs ?? {}) as Readonly<Record<string, OutputHandle>>;
+    const joined = options.request?.id ?? this.#requestOf(inputs);
+    const request = joined ?? this.#openRequest({ ...options, partitions: undefined }, true);
+    const id = this.#nextInstance;
+    const submittedNs = this.#now();
+    // Instructions may settle it before `#ask` returns.
+    this.#records.set(id, new InstanceRecord(submittedNs));
+    try {
+      this.#ask({
+        type: "instanceSubmitted",
+        instance: id,
+        request,
+        template: template.name,
+        symbols: options.symbols,
+        inputs,
+        retain: options.retain ?? [],
+        partitions: options.partitions ?? null,
+        label: options.label ?? "",
+      });
+    } catch (error) {
+      this.#records.delete(id);
+      if (joined === undefined) this.#closeRequest(request);
+      throw error;
+    }
+    return this.#handle<Spec>(id);
+  }
+
+  /** What was decided about an instance and why, and what it waits for. Undefined when nothing is known of it any more. */
+  explain(instance: number): Explanation | undefined {
+    return explainInstance(this.#core, instance);
+  }
+
+  stats(): MasterStats {
+    return masterStats(this.#core, this.#executor, this.#options.hostNowNs === undefined ? null : this.#hostNs);
+  }
+
+  /** Recounts the graph from scratch. Throws INVARIANT_BROKEN. For tests. */
+  validate(): void {
+    this.#core.graph.validate();
+  }
+
+  /** Stops the executor; nothing settles afterwards. */
+  close(): void {
+    this.#closed = true;
+    this.#executor.close();
+    this.removeAllListeners();
+  }
+
+  #openRequest(
+    options: OpenRequestOptions | (RequestOptions & { partitions: undefined }),
+    endsWithInstances: boolean,
+  ): number {
+    const { priority = this.#priorities[0] as string, deadlineNs, label, partitions } = options;
+    const rank = this.#priorities.indexOf(priority);
+    if (rank < 0) {
+      throw new SliceSchedulerError(
+        "UNKNOWN_PRIORITY",
+        `there is no priority class ${JSON.stringify(priority)}; the classes are ${this.#priorities.join(", ")}`,
+        { priority },
+      );
+    }
+    const { limits, concurrentInstances = 2 } = options as OpenRequestOptions;
+    const request = this.#nextRequest;
+    this.#ask({
+      type: "requestOpened",
+      request,
+      label: label ?? "",
+      rank,
+      deadlineNs: deadlineNs ?? null,
+      limits: limits?.map(({ template, symbols }) => ({ template: template.name, symbols })) ?? null,
+      concurrentInstances,
+      partitions: partitions ?? null,
+      endsWithInstances,
+    });
+    this.#nextRequest += 1;
+    return request;
+  }
+
+  #closeRequest(request: number): void {
+    if (!this.#closed) this.#ask({ type: "requestClosed", request });
+  }
+
+  /** Instances that read results belong to the request that has them. */
+  #requestOf(inputs: Readonly<Record<string, OutputHandle>>): number | undefined {
+    for (const { instance } of Object.values(inputs)) {
+      const request = this.#core.graph.instance(instance)?.request.id;
+      if (request !== undefined) return request;
+    }
+    return undefined;
+  }
+
+  #handle<Spec extends TemplateSpec>(id: number): InstanceHandle<Spec> {
+    const record = this.#records.get(id) as InstanceRecord;
+    return {
+      id,
+      get done() {
+        return record.done;
+      },
+      output: (name) => ({ instance: id, output: name }),
+      release: (name) => this.#ask({ type: "outputReleased", instance: id, output: name }),
+      cancel: () => this.#ask({ type: "instanceCancelled", instance: id }),
+    };
+  }
+
+  /** An event of the application: refused with an error before anything changes, or carried out at once. */
+  #ask(event: MasterEvent): void {
+    if (this.#closed) throw new SliceSchedulerError("CLOSED", `the scheduler is closed and takes no ${event.type}`);
+    if (event.type === "instanceSubmitted") this.#nextInstance = event.instance + 1;
+    this.#handleEvent(event);
+    this.#tell();
+  }
+
+  /** An event of the executor, which may come while another one is being handled: then it waits its turn. */
+  #deliver(event: ExecutorEvent): void {
+    if (this.#closed) return;
+    this.#queue.push(event);
+    if (this.#pumping) return;
+    this.#pumping = true;
+    try {
+      for (let next = this.#queue.shift(); next !== undefined; next = this.#queue.shift()) this.#handleEvent(next);
+    } finally {
+      this.#pumping = false;
+    }
+    this.#tell();
+  }
+
+  #handleEvent(event: MasterEvent): void {
+    const nowNs = this.#now();
+    const { hostNowNs, onEvent } = this.#options;
+    const sinceNs = hostNowNs?.() ?? 0;
+    const { instructions, notices } = this.#core.handle(event, nowNs);
+    if (hostNowNs !== undefined && notices.some((notice) => notice.name === "decision"))
+      this.#hostNs += hostNowNs() - sinceNs;
+    onEvent?.(event, nowNs);
+    this.#notices.push(...notices);
+    if (instructions.length > 0) this.#executor.execute(instructions);
+  }
+
+  /** Emits in order; what listeners cause joins the end of the line. */
+  #tell(): void {
+    if (this.#telling || this.#pumping) return;
+    this.#telling = true;
+    try {
+      for (let notice = this.#notices.shift(); notice !== undefined; notice = this.#notices.shift()) {
+        this.#settle(notice);
+        this.#emit(notice);
+      }
+    } finally {
+      this.#telling = false;
+    }
+  }
+
+  #settle({ name, value }: Notice): void {
+    if (name !== "instanceDone" && name !== "instanceFailed" && name !== "instanceCancelled") return;
+    const { instance } = value;
+    const record = this.#records.get(instance);
+    this.#records.delete(instance);
+    if (name === "instanceFailed") record?.settle({ error: value.error });
+    else if (name === "instanceCancelled") record?.settle({ error: new InstanceCancelledError(instance) });
+    else record?.settle({ result: { instance, submittedNs: record.submittedNs, doneNs: value.atNs } });
+  }
+
+  #emit({ name, value }: Notice): void {
+    for (const listener of this.listeners(name) as ((value: unknown) => void)[]) {
+      try {
+        listener.call(this, value);
+      } catch (error) {
+        const { onListenerError } = this.#options;
+        if (onListenerError !== undefined) onListenerError(error, name);
+        else {
+          queueMicrotask(() => {
+            throw error;
+          });
+        }
+      }
+    }
+  }
+
+  /** The executor's clock; a step back is not let in. */
+  #now(): number {
+    this.#nowNs = Math.max(this.#nowNs, this.#executor.clock.nowNs());
+    return this.#nowNs;
+  }
+}
