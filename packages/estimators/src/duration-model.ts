@@ -1,13 +1,13 @@
 import { History } from "./history.ts";
 import { checkFeatures, checkOptions, checkPrior, DURATION_MAX_NS } from "./limits.ts";
+import { median } from "./median.ts";
 import { outlierLog, Regression } from "./regression.ts";
 import { readDurationModelState } from "./saved-state.ts";
+import { ShiftDetector } from "./shift-detector.ts";
 import type { Accuracy, DurationModelState, Estimate, EstimateSource, EstimatorOptions, Sample } from "./types.ts";
 
-/** So many suspects in a row, all too high or all too low, are a new level and not outliers. */
-export const SHIFT_SAMPLES = 4;
-/** Suspects that agree this well about the ratio (in logarithms) say that everything changed by that ratio. */
-const SHIFT_AGREEMENT_LOG = 0.5;
+/** Observations that agree about the ratio (mean deviation of logarithms) up to noise say that everything changed by it. */
+const SHIFT_AGREEMENT_LOG = 0.25;
 const RECENT_RATE = 0.05;
 
 interface Expected {
@@ -20,9 +20,9 @@ interface Expected {
  * Learns how long one kind of work takes from its features, online: recursive least squares with forgetting, the history
  * of exactly repeated features where there are at least three observations, the caller's prior before any. Paper §3.3.1.
  *
- * A level that changes for good by a ratio outside the outlier limit (at least 1.28, and six times the expected error) is
- * taken over after four observations; a smaller change on repeated features after six; otherwise by forgetting, which
- * leaves a tenth of the gap after about 115 observations at the default.
+ * When everything takes 2 times as long for good, four observations settle it while noise is small (standard deviation up to
+ * 5 %), about eight at 30 %. A shift too small to tell from noise is left to forgetting: 115 observations at the default
+ * close nine tenths of the gap.
  *
  * Throws `OPTIONS_INVALID`.
  */
@@ -30,10 +30,8 @@ export class DurationModel {
   readonly #options: Required<EstimatorOptions>;
   readonly #history: History;
   #regression: Regression | undefined;
-  /** In a row, all on one side; fewer than `SHIFT_SAMPLES`. */
-  #suspects: Sample[] = [];
-  #suspectsHigh = false;
-  #accuracy: Accuracy = { samples: 0, mape: 0, recentMape: 0, refused: 0, suspects: 0, shifts: 0 };
+  #shifts = new ShiftDetector();
+  #accuracy: Accuracy = { samples: 0, mape: 0, recentMape: 0, refused: 0, outliers: 0, shifts: 0 };
 
   constructor(options?: EstimatorOptions) {
     this.#options = checkOptions(options);
@@ -67,12 +65,12 @@ export class DurationModel {
     }
     const sample: Sample = { features: [...features], observedNs: Math.max(observedNs, 1), priorNs: prior };
     const expected = this.#expect(features, prior);
-    const isSuspect = this.#isSuspect(sample.observedNs, expected);
-    this.#account(expected.valueNs, sample.observedNs, isSuspect);
+    const log = Math.log(sample.observedNs / expected.valueNs);
+    const isPrior = expected.source === "prior";
+    this.#account(expected.valueNs, sample.observedNs, !isPrior && Math.abs(log) > outlierLog(expected.relativeError));
     this.#regression ??= new Regression(features.length, this.#options.forgetting);
-    if (!isSuspect) this.#suspects = [];
-    else this.#suspect(sample, sample.observedNs > expected.valueNs);
-    if (this.#suspects.length === SHIFT_SAMPLES) this.#shift(this.#regression);
+    const shifted = isPrior ? undefined : this.#shifts.add(sample, log, expected.relativeError);
+    if (shifted !== undefined) this.#shift(this.#regression, shifted);
     else this.#learn(this.#regression, sample);
   }
 
@@ -93,22 +91,20 @@ export class DurationModel {
         features: [...features],
         observedNs: [...observedNs],
       })),
-      suspects: this.#suspects.map(copySample),
-      suspectsHigh: this.#suspectsHigh,
+      shift: this.#shifts.save(),
     };
   }
 
   /** Throws `STATE_INVALID` for what `save` cannot have written, `STATE_VERSION` for another version. */
   static load(state: unknown): DurationModel {
     const checked = readDurationModelState(state);
-    const { regression, history, suspects, suspectsHigh, accuracy, forgetting } = checked;
+    const { regression, history, shift, accuracy, forgetting } = checked;
     const model = new DurationModel(checked);
     if (regression !== null) model.#regression = Regression.load(regression, forgetting);
     for (const { features, observedNs } of history) {
       for (const duration of observedNs) model.#history.add(features, duration);
     }
-    model.#suspects = suspects.map(copySample);
-    model.#suspectsHigh = suspectsHigh;
+    model.#shifts = ShiftDetector.load(shift);
     model.#accuracy = { ...accuracy };
     return model;
   }
@@ -116,20 +112,15 @@ export class DurationModel {
   #expect(features: readonly number[], priorNs: number): Expected {
     const remembered = this.#history.find(features);
     if (remembered !== undefined) {
-      return { valueNs: remembered.meanNs, relativeError: remembered.relativeError, source: "history" };
+      return { valueNs: remembered.medianNs, relativeError: remembered.relativeError, source: "history" };
     }
     if (this.#regression === undefined) return { valueNs: priorNs, relativeError: 1, source: "prior" };
     const { valueNs, relativeError } = this.#regression.evaluate(features, priorNs);
     return { valueNs, relativeError, source: "regression" };
   }
 
-  #isSuspect(observedNs: number, expected: Expected): boolean {
-    if (expected.source === "prior") return false;
-    return Math.abs(Math.log(observedNs / expected.valueNs)) > outlierLog(expected.relativeError);
-  }
-
-  #account(predictedNs: number, observedNs: number, isSuspect: boolean): void {
-    const { samples, mape, recentMape, refused, suspects, shifts } = this.#accuracy;
+  #account(predictedNs: number, observedNs: number, isOutlier: boolean): void {
+    const { samples, mape, recentMape, refused, outliers, shifts } = this.#accuracy;
     const error = Math.abs(wholeNs(predictedNs) - observedNs) / observedNs;
     const count = samples + 1;
     this.#accuracy = {
@@ -137,44 +128,38 @@ export class DurationModel {
       mape: mape + (error - mape) / count,
       recentMape: recentMape + Math.max(RECENT_RATE, 1 / count) * (error - recentMape),
       refused,
-      suspects: suspects + (isSuspect ? 1 : 0),
+      outliers: outliers + (isOutlier ? 1 : 0),
       shifts,
     };
   }
 
-  #suspect(sample: Sample, isHigh: boolean): void {
-    if (isHigh !== this.#suspectsHigh) this.#suspects = [];
-    this.#suspectsHigh = isHigh;
-    this.#suspects.push(sample);
-  }
-
-  /** Takes the suspects for the truth: what they contradict is scaled where they agree by how much, else started anew. */
-  #shift(regression: Regression): void {
-    const suspects = this.#suspects;
-    this.#suspects = [];
+  /** Takes the observations for the truth: where they agree by what ratio, the law is scaled, else it starts anew. */
+  #shift(regression: Regression, samples: readonly Sample[]): void {
     this.#accuracy = { ...this.#accuracy, shifts: this.#accuracy.shifts + 1 };
-    const logs = suspects
-      .map(({ features, observedNs, priorNs }) => Math.log(observedNs / regression.evaluate(features, priorNs).valueNs))
-      .sort((a, b) => a - b);
-    const lowest = logs[0] as number;
-    const highest = logs[logs.length - 1] as number;
-    if (highest - lowest <= SHIFT_AGREEMENT_LOG) {
-      regression.rescale(Math.exp(logs.reduce((sum, log) => sum + log, 0) / logs.length));
-    } else {
-      regression.restart();
+    const logs: number[] = [];
+    let allowed = SHIFT_AGREEMENT_LOG;
+    for (const { features, observedNs, priorNs } of samples) {
+      const { valueNs, relativeError } = regression.evaluate(features, priorNs);
+      logs.push(Math.log(observedNs / valueNs));
+      allowed = Math.max(allowed, 2 * relativeError);
     }
+    // The median, since the first of them may still be from before the shift.
+    const log = median(logs);
+    const deviation = logs.reduce((sum, it) => sum + Math.abs(it - log), 0) / logs.length;
+    const agree = deviation <= allowed;
+    if (agree) regression.rescale(Math.exp(log));
+    else regression.restart();
     this.#history.clear();
-    for (const sample of suspects) this.#learn(regression, sample);
+    for (const sample of samples) {
+      if (!agree) regression.learn(sample.features, sample.observedNs, sample.priorNs);
+      this.#history.add(sample.features, sample.observedNs);
+    }
   }
 
   #learn(regression: Regression, { features, observedNs, priorNs }: Sample): void {
     regression.learn(features, observedNs, priorNs);
     this.#history.add(features, observedNs);
   }
-}
-
-function copySample({ features, observedNs, priorNs }: Sample): Sample {
-  return { features: [...features], observedNs, priorNs };
 }
 
 function wholeNs(valueNs: number): number {

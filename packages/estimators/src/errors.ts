@@ -1,7 +1,7 @@
 /** The errors of this package: one class, told apart by `code`. */
 
 export type EstimatorErrorCode =
-  /** Features are not finite numbers, too many, or not as many as the model has learned from. */
+  /** Features are not numbers up to ±(2^53 − 1), too many, or not as many as the model has learned from. */
   | "FEATURES_INVALID"
   /** A prior is negative or not finite. */
   | "PRIOR_INVALID"

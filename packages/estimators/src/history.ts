@@ -1,6 +1,7 @@
 /** Observations of features that came again exactly, the last few of each, for a bounded number of distinct features. */
+import { median } from "./median.ts";
 
-/** Observations kept per features. After six of a new level the two old ones left are trimmed away. */
+/** Observations kept per features: five of a new level outvote the rest. */
 export const HISTORY_SAMPLES = 8;
 /** Fewer cannot outvote one wild one. */
 const ANSWER_SAMPLES_MIN = 3;
@@ -11,9 +12,9 @@ export interface Remembered {
   readonly features: readonly number[];
   /** Oldest first, at most `HISTORY_SAMPLES`. */
   readonly observedNs: number[];
-  /** Mean of the middle half; 0 until there are enough samples. */
-  meanNs: number;
-  /** Expected |next − mean| / mean. */
+  /** 0 until there are enough samples. */
+  medianNs: number;
+  /** Expected |next − median| / median. */
   relativeError: number;
 }
 
@@ -33,7 +34,7 @@ export class History {
   /** What is known of exactly these features, when it is enough to answer. */
   find(features: readonly number[]): Remembered | undefined {
     const entry = this.#entries.get(hash(features));
-    return entry !== undefined && entry.meanNs > 0 && same(entry.features, features) ? entry : undefined;
+    return entry !== undefined && entry.medianNs > 0 && same(entry.features, features) ? entry : undefined;
   }
 
   add(features: readonly number[], observedNs: number): void {
@@ -43,7 +44,7 @@ export class History {
     const entry =
       found !== undefined && same(found.features, features)
         ? found
-        : { features: [...features], observedNs: [], meanNs: 0, relativeError: 1 };
+        : { features: [...features], observedNs: [], medianNs: 0, relativeError: 1 };
     if (entry.observedNs.length === HISTORY_SAMPLES) entry.observedNs.shift();
     entry.observedNs.push(observedNs);
     summarise(entry);
@@ -71,16 +72,11 @@ export class History {
 function summarise(entry: Remembered): void {
   const count = entry.observedNs.length;
   if (count < ANSWER_SAMPLES_MIN) return;
-  const sorted = [...entry.observedNs].sort((a, b) => a - b);
-  const trimmed = Math.max(1, Math.floor(count / 4));
-  let sum = 0;
-  for (let index = trimmed; index < count - trimmed; index++) sum += sorted[index] as number;
-  const meanNs = sum / (count - 2 * trimmed);
-  const deviations = sorted.map((value) => Math.abs(value - meanNs)).sort((a, b) => a - b);
-  const median = deviations[count >> 1] as number;
-  entry.meanNs = meanNs;
-  // Few samples may agree by chance, and their mean errs too: at three, twice their spread.
-  entry.relativeError = ((MEAN_PER_MEDIAN_DEVIATION * median) / meanNs) * (1 + ANSWER_SAMPLES_MIN / count);
+  const medianNs = median(entry.observedNs);
+  const deviation = median(entry.observedNs.map((value) => Math.abs(value - medianNs)));
+  entry.medianNs = medianNs;
+  // Few samples may agree by chance, and their median errs too: at three, twice their spread.
+  entry.relativeError = ((MEAN_PER_MEDIAN_DEVIATION * deviation) / medianNs) * (1 + ANSWER_SAMPLES_MIN / count);
 }
 
 function same(a: readonly number[], b: readonly number[]): boolean {

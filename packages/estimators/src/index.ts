@@ -1,4 +1,4 @@
-export { DurationModel, SHIFT_SAMPLES } from "./duration-model.ts";
+export { DurationModel } from "./duration-model.ts";
 export { EstimatorError, type EstimatorErrorCode } from "./errors.ts";
 export { EstimatorBank } from "./estimator-bank.ts";
 export { BANK_MODELS_MAX, FEATURES_MAX } from "./limits.ts";
@@ -9,6 +9,7 @@ export {
   type RooflineInput,
   rooflineNs,
 } from "./roofline.ts";
+export { SHIFT_SAMPLES } from "./shift-detector.ts";
 export type {
   Accuracy,
   DurationModelState,
@@ -18,4 +19,5 @@ export type {
   EstimatorOptions,
   RegressionState,
   Sample,
+  ShiftState,
 } from "./types.ts";

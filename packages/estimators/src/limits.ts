@@ -4,6 +4,8 @@ import type { EstimatorOptions } from "./types.ts";
 
 /** Features per model; as many as a template may have symbols. */
 export const FEATURES_MAX = 256;
+/** Largest size of a feature; keeps the squares in the regression far from overflow. */
+const FEATURE_MAX: number = Number.MAX_SAFE_INTEGER;
 /** Models per bank, operators and transfers together. */
 export const BANK_MODELS_MAX = 65_536;
 /** Observations and estimates stay exact below this. */
@@ -38,7 +40,8 @@ export function checkFeatures(features: readonly number[], count: number): void 
   if (count >= 0 && length !== count) failFeatureCount(length, count);
   if (length > FEATURES_MAX) failFeatureCount(length, count);
   for (let index = 0; index < length; index++) {
-    if (!Number.isFinite(features[index])) failFeature(index, features[index]);
+    const feature = features[index] as number;
+    if (!(feature >= -FEATURE_MAX && feature <= FEATURE_MAX)) failFeature(index, feature);
   }
 }
 
@@ -48,7 +51,7 @@ function failFeatureCount(found: number, count: number): never {
 }
 
 function failFeature(index: number, found: unknown): never {
-  const message = `feature ${index} is ${String(found)}; give a finite number`;
+  const message = `feature ${index} is ${String(found)}; give a number of at most 2^53 − 1, plus or minus`;
   throw new EstimatorError("FEATURES_INVALID", message, { index, found });
 }
 

@@ -13,11 +13,16 @@ const FEATURE_VARIANCE = 400; // any other contribution is about the duration or
 /** Where the law is less certain than this, the calibrated prior counts for more than the law. */
 const TRUSTED_VARIANCE = 100;
 
+/** A first sight as small as rounding error is no measure of a feature. */
+const SCALE_MIN = 2 ** -20;
+
 const NOISE_START = 0.25;
 const NOISE_MIN = 0.002;
 const NOISE_MAX = 1;
 /** The start value counts for as many samples. */
 const NOISE_START_SAMPLES = 4;
+/** An outlier says little about the noise: it counts as so many expected errors. */
+const NOISE_STEP_MAX = 2.5;
 const RATE_MIN = 0.05;
 /** Mean absolute deviation of a normal law, in standard deviations. */
 const MEAN_DEVIATION = 0.8;
@@ -158,7 +163,7 @@ export class Regression {
     for (let index = 0; index < features.length; index++) {
       const feature = features[index] as number;
       if (this.#scales[index] !== 0 || feature === 0) continue;
-      this.#scales[index] = Math.abs(feature);
+      this.#scales[index] = Math.max(Math.abs(feature), SCALE_MIN);
       law.diagonal[index + 2] = FEATURE_VARIANCE * (scaleNs / this.#unitNs) ** 2;
     }
   }
@@ -184,7 +189,8 @@ export class Regression {
     this.#logCalibration += rate * (calibration - this.#logCalibration);
     if (this.#samples === 0) return;
     const noise = Math.abs(boundedLog) / (MEAN_DEVIATION * Math.sqrt(1 + variance));
+    const boundedNoise = Math.min(noise, NOISE_STEP_MAX * MEAN_DEVIATION * this.#noise + NOISE_MIN);
     const noiseRate = Math.max(RATE_MIN, 1 / (this.#samples + NOISE_START_SAMPLES));
-    this.#noise = Math.min(Math.max(this.#noise + noiseRate * (noise - this.#noise), NOISE_MIN), NOISE_MAX);
+    this.#noise = Math.min(Math.max(this.#noise + noiseRate * (boundedNoise - this.#noise), NOISE_MIN), NOISE_MAX);
   }
 }

@@ -5,9 +5,8 @@
 import { EstimatorError } from "./errors.ts";
 import { HISTORY_SAMPLES } from "./history.ts";
 import { BANK_MODELS_MAX, checkOptions, DURATION_MAX_NS, FEATURES_MAX } from "./limits.ts";
-import type { Accuracy, DurationModelState, EstimatorOptions, RegressionState, Sample } from "./types.ts";
-
-const SUSPECTS_MAX = 3;
+import { RECENT_SAMPLES_MAX } from "./shift-detector.ts";
+import type { Accuracy, DurationModelState, EstimatorOptions, RegressionState, Sample, ShiftState } from "./types.ts";
 
 export interface SavedBank {
   readonly options: Required<EstimatorOptions>;
@@ -52,9 +51,6 @@ export function readDurationModelState(value: unknown): DurationModelState {
   const count = regression?.scales.length ?? 0;
   const keysMax = regression === null ? 0 : options.historyKeysMax;
   const history = array(own(value, "history", path), `${path}.history`, keysMax);
-  const suspects = array(own(value, "suspects", path), `${path}.suspects`, regression === null ? 0 : SUSPECTS_MAX);
-  const suspectsHigh = own(value, "suspectsHigh", path);
-  if (typeof suspectsHigh !== "boolean") throw invalid(`${path}.suspectsHigh`, suspectsHigh, "true or false");
   return {
     format: "slicescheduler/duration-model",
     version: 1,
@@ -62,8 +58,7 @@ export function readDurationModelState(value: unknown): DurationModelState {
     accuracy: readAccuracy(own(value, "accuracy", path), `${path}.accuracy`),
     regression,
     history: history.map((it, index) => readHistory(it, count, `${path}.history[${index}]`)),
-    suspects: suspects.map((it, index) => readSample(it, count, `${path}.suspects[${index}]`)),
-    suspectsHigh,
+    shift: readShift(own(value, "shift", path), count, `${path}.shift`),
   };
 }
 
@@ -98,6 +93,18 @@ function readSample(value: unknown, count: number, path: string): Sample {
   };
 }
 
+function readShift(value: unknown, count: number, path: string): ShiftState {
+  const sum = (name: string) => number(own(value, name, path), `${path}.${name}`, 0, 100);
+  const recent = array(own(value, "recent", path), `${path}.recent`, RECENT_SAMPLES_MAX);
+  return {
+    high: sum("high"),
+    low: sum("low"),
+    highRun: whole(value, "highRun", path),
+    lowRun: whole(value, "lowRun", path),
+    recent: recent.map((it, index) => readSample(it, count, `${path}.recent[${index}]`)),
+  };
+}
+
 function readAccuracy(value: unknown, path: string): Accuracy {
   const mean = (name: string) => number(own(value, name, path), `${path}.${name}`, 0, Number.MAX_VALUE);
   return {
@@ -105,7 +112,7 @@ function readAccuracy(value: unknown, path: string): Accuracy {
     mape: mean("mape"),
     recentMape: mean("recentMape"),
     refused: whole(value, "refused", path),
-    suspects: whole(value, "suspects", path),
+    outliers: whole(value, "outliers", path),
     shifts: whole(value, "shifts", path),
   };
 }

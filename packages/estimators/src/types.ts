@@ -35,8 +35,8 @@ export interface Accuracy {
   /** Observations that were no positive, finite duration, and were left out. */
   readonly refused: number;
   /** Observations far outside what was expected; learned with bounded weight. */
-  readonly suspects: number;
-  /** Times that several suspects in a row were taken for a new level. */
+  readonly outliers: number;
+  /** Times that observations off to one side were taken for a new level. */
   readonly shifts: number;
 }
 
@@ -61,6 +61,16 @@ export interface RegressionState {
   readonly diagonal: readonly number[];
 }
 
+/** A saved shift detector. */
+export interface ShiftState {
+  readonly high: number;
+  readonly low: number;
+  readonly highRun: number;
+  readonly lowRun: number;
+  /** The last observations, oldest first. */
+  readonly recent: readonly Sample[];
+}
+
 /** A saved `DurationModel`: plain, survives JSON. */
 export interface DurationModelState {
   readonly format: "slicescheduler/duration-model";
@@ -71,9 +81,7 @@ export interface DurationModelState {
   readonly regression: RegressionState | null;
   /** Observed longest ago first. */
   readonly history: readonly { readonly features: readonly number[]; readonly observedNs: readonly number[] }[];
-  /** The last suspects in a row, oldest first. */
-  readonly suspects: readonly Sample[];
-  readonly suspectsHigh: boolean;
+  readonly shift: ShiftState;
 }
 
 /** A saved `EstimatorBank`: plain, survives JSON. */

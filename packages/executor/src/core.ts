@@ -1,4 +1,10 @@
-import { type Cluster, compileTemplate, MemoryExceededError, ResidencyLedger, type Template } from "@slicescheduler/gmg";
+import {
+  type Cluster,
+  compileTemplate,
+  MemoryExceededError,
+  ResidencyLedger,
+  type Template,
+} from "@slicescheduler/gmg";
 import { ExecutorError } from "./errors.ts";
 import { checkAccelerator, checkIssue, checkRecv, checkWhole } from "./instructions.ts";
 import { AcceleratorQueue } from "./queue.ts";
@@ -139,7 +145,10 @@ export class ExecutorCore {
   template(name: string): Template {
     const template = this.#templates.get(name);
     if (template === undefined)
-      throw new ExecutorError("UNKNOWN_TEMPLATE", `template ${JSON.stringify(name)} is not registered; register it first`);
+      throw new ExecutorError(
+        "UNKNOWN_TEMPLATE",
+        `template ${JSON.stringify(name)} is not registered; register it first`,
+      );
     return template;
   }
 
@@ -388,7 +397,10 @@ export class ExecutorCore {
 
   #late(issueNumber: number): void {
     if (issueNumber > this.#newestIssue)
-      throw new ExecutorError("UNKNOWN_ISSUE", `issue ${issueNumber} was never given; the newest is ${this.#newestIssue}`);
+      throw new ExecutorError(
+        "UNKNOWN_ISSUE",
+        `issue ${issueNumber} was never given; the newest is ${this.#newestIssue}`,
+      );
     this.#tally.ignored++;
   }
 
@@ -410,7 +422,10 @@ export class ExecutorCore {
   #queueAt(accelerator: number): AcceleratorQueue {
     const queue = this.#queues[accelerator];
     if (queue === undefined)
-      throw new ExecutorError("UNKNOWN_ACCELERATOR", `there is no accelerator ${accelerator} among ${this.#queues.length}`);
+      throw new ExecutorError(
+        "UNKNOWN_ACCELERATOR",
+        `there is no accelerator ${accelerator} among ${this.#queues.length}`,
+      );
     return queue;
   }
 }

@@ -1,14 +1,29 @@
-export { type CoreBackend, ExecutorCore, type StartedTransfer } from "./core.ts";
-export { ExecutorError, type ExecutorErrorCode } from "./errors.ts";
-export { AcceleratorQueue, type QueuedOperator, type QueueStart } from "./queue.ts";
-export type { AcceleratorStats, ExecutorLeftovers, ExecutorStats, IgnoredCounts } from "./report.ts";
-export { SimulatedTime, type SimulatedTimeOptions, type TimeOrder } from "./simulated-time.ts";
-export { QUEUE_MOVES, type QueueState, TRANSFER_MOVES, type TransferState } from "./states.ts";
-export type * from "./types.ts";
 export {
-  VirtualExecutor,
-  type VirtualExecutorOptions,
+  type ExecutorAction,
+  ExecutorCore,
+  type ExecutorCoreOptions,
+  type StartedTransfer,
+} from "./core.ts";
+export {
+  DEFAULT_FLOPS_PER_SECOND,
+  DEFAULT_HBM_BYTES_PER_SECOND,
+  linkTransferNs,
+  rooflineOperatorNs,
   type VirtualOperator,
   type VirtualTransfer,
-  virtualExecutor,
-} from "./virtual-executor.ts";
+} from "./durations.ts";
+export { ExecutorError, type ExecutorErrorCode } from "./errors.ts";
+export { Noise } from "./noise.ts";
+export { AcceleratorQueue, type QueuedOperator, type QueueStart } from "./queue.ts";
+export {
+  EVENT_KIND,
+  type EventOrder,
+  SimulatedTime,
+  type SimulatedTimeOptions,
+  type SimulatedTimer,
+} from "./simulated-time.ts";
+export { QUEUE_MOVES, type QueueState, TRANSFER_MOVES, type TransferState } from "./states.ts";
+export type { AcceleratorStats, ExecutorStats, Leftovers } from "./stats.ts";
+export { type PendingTransfer, TransferTable } from "./transfers.ts";
+export type * from "./types.ts";
+export { type VirtualExecutor, type VirtualExecutorOptions, virtualExecutor } from "./virtual.ts";

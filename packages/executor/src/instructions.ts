@@ -12,12 +12,15 @@ export function checkIssue(instruction: IssueInstruction, accelerators: number):
   checkWhole(instruction, "rank", rank);
   checkWhole(instruction, "workspaceBytes", workspaceBytes);
   const tensors = new Set<number>();
+  const transfers = new Set<number>();
   for (const { tensor, transfer, source } of inputs) {
     checkWhole(instruction, "input tensor", tensor);
     if (tensors.has(tensor)) refuse(instruction, `names input tensor ${tensor} twice; inputs are distinct tensors`);
     tensors.add(tensor);
     if (transfer === null) continue;
     checkWhole(instruction, "transfer", transfer);
+    if (transfers.has(transfer)) refuse(instruction, `gives transfer ${transfer} to two tensors`);
+    transfers.add(transfer);
     checkAccelerator(instruction, "source", source, accelerators);
     if (source === accelerator) refuse(instruction, `transfers tensor ${tensor} from accelerator ${source} to itself`);
   }

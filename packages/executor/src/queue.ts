@@ -258,10 +258,7 @@ export class AcceleratorQueue {
     const entry = this.#at(issueNumber);
     // The table also knows a failure on starting; only what runs can end.
     if (entry !== this.#running)
-      throw new ExecutorError(
-        "ILLEGAL_MOVE",
-        `${nameOf(entry)} cannot be ${to} at ${nowNs} ns, it is ${entry.state}`,
-      );
+      throw new ExecutorError("ILLEGAL_MOVE", `${nameOf(entry)} cannot be ${to} at ${nowNs} ns, it is ${entry.state}`);
     this.#move(entry, to, nowNs);
     this.#running = null;
     this.#ledger.endWorkspace(this.accelerator, entry.instruction.workspaceBytes);
@@ -296,7 +293,10 @@ function nameOf({ instruction }: Entry): string {
 }
 
 function inputGone(entry: Entry, tensor: number): never {
-  throw new ExecutorError("INVARIANT_BROKEN", `${nameOf(entry)} is to start, but its input tensor ${tensor} is not present`);
+  throw new ExecutorError(
+    "INVARIANT_BROKEN",
+    `${nameOf(entry)} is to start, but its input tensor ${tensor} is not present`,
+  );
 }
 
 /** The order among activated operators, backwards: negative when `a` runs after `b`. */

@@ -115,7 +115,10 @@ export class SimulatedTime implements Clock {
 
   #step(untilNs: number): boolean {
     if (this.#running)
-      throw new ExecutorError("REENTRANT", "run was called from within a callback of the same clock; return from it first");
+      throw new ExecutorError(
+        "REENTRANT",
+        "run was called from within a callback of the same clock; return from it first",
+      );
     for (;;) {
       const timer = this.#heap.peek();
       if (timer === undefined || timer.atNs > untilNs) return false;

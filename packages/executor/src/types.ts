@@ -3,7 +3,7 @@
  * objects with the other, so both can travel between processes. The rules are in docs/execution-model.md.
  */
 import type { ClusterSpec, TemplateSpec } from "@slicescheduler/gmg";
-import type { ExecutorStats } from "./report.ts";
+import type { ExecutorStats } from "./stats.ts";
 
 export interface IssuedInput {
   readonly tensor: number;

@@ -41,10 +41,14 @@ test("every operator runs once, after its inputs, one at a time, and nothing is 
       const { executor, log } = run(plan, { seed, cv: 0.5 });
       const starts = timesOf(plan, log, "operatorStarted");
       const ends = timesOf(plan, log, "operatorDone");
-      const madeBy = new Map(plan.operators.flatMap(({ outputs }, index) => outputs.map(({ tensor }) => [tensor, index])));
+      const madeBy = new Map(
+        plan.operators.flatMap(({ outputs }, index) => outputs.map(({ tensor }) => [tensor, index])),
+      );
       for (const [index, { inputs, accelerator }] of plan.operators.entries()) {
         for (const tensor of inputs) expect(ends[madeBy.get(tensor) ?? -1]).toBeLessThanOrEqual(starts[index] ?? -1);
-        const others = plan.operators.flatMap((other, at) => (at !== index && other.accelerator === accelerator ? [at] : []));
+        const others = plan.operators.flatMap((other, at) =>
+          at !== index && other.accelerator === accelerator ? [at] : [],
+        );
         for (const other of others) {
           const apart = (ends[other] ?? 0) <= (starts[index] ?? 0) || (ends[index] ?? 0) <= (starts[other] ?? 0);
           expect(apart).toBe(true);
@@ -67,7 +71,9 @@ test("the same seed gives the same events", () => {
 });
 
 test("withdrawals at any time, operators that do not fit, and retries leave nothing behind", () => {
-  const picks = fc.array(fc.record({ afterEvent: fc.nat({ max: 40 }), pick: fc.nat({ max: 1 << 20 }) }), { maxLength: 8 });
+  const picks = fc.array(fc.record({ afterEvent: fc.nat({ max: 40 }), pick: fc.nat({ max: 1 << 20 }) }), {
+    maxLength: 8,
+  });
   fc.assert(
     fc.property(plans, picks, fc.constantFrom(400, 1500, 1_000_000), (plan, withdrawals, hbmBytes) => {
       const count = plan.operators.length;

@@ -1,4 +1,10 @@
-import { type Executor, type ExecutorEvent, SimulatedTime, type VirtualExecutor, virtualExecutor } from "../src/index.ts";
+import {
+  type Executor,
+  type ExecutorEvent,
+  SimulatedTime,
+  type VirtualExecutor,
+  virtualExecutor,
+} from "../src/index.ts";
 import { clusterOf, issuesOf, type Plan, type PlannedTransfer, sendNs, templateOf } from "./plan.ts";
 
 export interface Logged {
@@ -18,7 +24,9 @@ export class MiniMaster {
   constructor(executor: Executor, plan: Plan) {
     this.#executor = executor;
     this.#transfers = issuesOf(plan).transfers;
-    this.#bytesOf = new Map(plan.operators.flatMap(({ outputs }) => outputs.map((output) => [output.tensor, output.bytes])));
+    this.#bytesOf = new Map(
+      plan.operators.flatMap(({ outputs }) => outputs.map((output) => [output.tensor, output.bytes])),
+    );
   }
 
   handle(event: ExecutorEvent): void {
@@ -55,7 +63,11 @@ export class MiniMaster {
     }
     if (selected.length === 0) return;
     this.#executor.execute(
-      selected.map((transfer) => ({ type: "activateRecv", ...transfer, bytes: this.#bytesOf.get(transfer.tensor) ?? 0 })),
+      selected.map((transfer) => ({
+        type: "activateRecv",
+        ...transfer,
+        bytes: this.#bytesOf.get(transfer.tensor) ?? 0,
+      })),
     );
   }
 }
@@ -63,7 +75,12 @@ export class MiniMaster {
 /** An opened virtual executor under a mini master, the plan's template registered, nothing issued. */
 export function opened(
   plan: Plan,
-  options: { seed?: number; cv?: number; hbmBytes?: number; onEvent?: (event: ExecutorEvent, executor: VirtualExecutor) => void } = {},
+  options: {
+    seed?: number;
+    cv?: number;
+    hbmBytes?: number;
+    onEvent?: (event: ExecutorEvent, executor: VirtualExecutor) => void;
+  } = {},
 ): { executor: VirtualExecutor; master: MiniMaster; time: SimulatedTime } {
   const time = new SimulatedTime({ autoAdvance: false });
   const executor = virtualExecutor({

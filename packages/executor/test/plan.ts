@@ -125,7 +125,9 @@ export function issuesOf(plan: Plan): { issues: IssueInstruction[]; transfers: P
 
 /** Releases of every copy that the plan will ever make. */
 export function releasesOf(plan: Plan): ExecutorInstruction[] {
-  const made = plan.operators.flatMap(({ accelerator, outputs }) => outputs.map(({ tensor }) => ({ tensor, accelerator })));
+  const made = plan.operators.flatMap(({ accelerator, outputs }) =>
+    outputs.map(({ tensor }) => ({ tensor, accelerator })),
+  );
   const copies = issuesOf(plan).transfers.map(({ tensor, destination }) => ({ tensor, accelerator: destination }));
   return [...made, ...copies].map((copy) => ({ type: "release", ...copy }));
 }

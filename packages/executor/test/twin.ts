@@ -28,7 +28,13 @@ class Twin {
   readonly ends: number[];
   readonly peaks: number[];
   readonly #plan: Plan;
-  readonly #transfers: { readonly transfer: number; readonly tensor: number; readonly source: number; readonly destination: number; state: string }[];
+  readonly #transfers: {
+    readonly transfer: number;
+    readonly tensor: number;
+    readonly source: number;
+    readonly destination: number;
+    state: string;
+  }[];
   readonly #copies: Copy[] = [];
   readonly #readyNs: number[];
   readonly #running: (number | null)[];
@@ -86,7 +92,8 @@ class Twin {
   #select(): void {
     for (const transfer of this.#transfers) {
       const busy = this.#transfers.some(
-        (one) => one.state === "sending" && (one.source === transfer.source || one.destination === transfer.destination),
+        (one) =>
+          one.state === "sending" && (one.source === transfer.source || one.destination === transfer.destination),
       );
       if (transfer.state !== "intent" || busy) continue;
       transfer.state = "sending";
@@ -99,7 +106,9 @@ class Twin {
   #start(accelerator: number): void {
     if (this.#running[accelerator] !== null) return;
     const [first] = [...this.#plan.operators.entries()]
-      .filter(([index, one]) => one.accelerator === accelerator && this.#readyNs[index] !== -1 && this.starts[index] === -1)
+      .filter(
+        ([index, one]) => one.accelerator === accelerator && this.#readyNs[index] !== -1 && this.starts[index] === -1,
+      )
       .sort(([a, x], [b, y]) => x.rank - y.rank || (this.#readyNs[a] ?? 0) - (this.#readyNs[b] ?? 0) || a - b);
     if (first === undefined) return;
     const [index, operator] = first;
@@ -112,7 +121,9 @@ class Twin {
 
   #findReady(): void {
     for (const [index, { accelerator, inputs }] of this.#plan.operators.entries()) {
-      const ready = inputs.every((tensor) => this.#copies.some((copy) => isAt(copy, tensor, accelerator) && copy.present));
+      const ready = inputs.every((tensor) =>
+        this.#copies.some((copy) => isAt(copy, tensor, accelerator) && copy.present),
+      );
       if (this.#readyNs[index] === -1 && ready) this.#readyNs[index] = this.#nowNs;
     }
   }
@@ -151,7 +162,9 @@ class Twin {
   }
 
   #bytesOf(tensor: number): number {
-    return this.#plan.operators.flatMap(({ outputs }) => outputs).find((output) => output.tensor === tensor)?.bytes ?? 0;
+    return (
+      this.#plan.operators.flatMap(({ outputs }) => outputs).find((output) => output.tensor === tensor)?.bytes ?? 0
+    );
   }
 
   #rounded(bytes: number): number {

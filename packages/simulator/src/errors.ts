@@ -47,3 +47,9 @@ export function requireWhole(value: number, min: number, what: string, code: Sim
     { what, value, min },
   );
 }
+
+/** A whole number from 0 to `count` − 1, or the error `code`. */
+export function requireBelow(value: number, count: number, what: string, code: SimulatorErrorCode): void {
+  if (Number.isInteger(value) && value >= 0 && value < count) return;
+  throw new SimulatorError(code, `there is no ${what} ${value}, there are ${count}`, { [what]: value, count });
+}

@@ -1,1 +1,14 @@
-export type * from "./types.ts";
+export { SimulatorError, type SimulatorErrorCode } from "./errors.ts";
+export { Simulator } from "./simulator.ts";
+export type {
+  AcceleratorState,
+  HbmSample,
+  OutOfMemory,
+  RunLimit,
+  SimOperator,
+  SimTensor,
+  SimulatedTransfer,
+  SimulationResult,
+  SimulatorOptions,
+  Waiter,
+} from "./types.ts";

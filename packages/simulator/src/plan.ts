@@ -1,6 +1,6 @@
 /** From a declared problem to the state at its beginning: what the master issued before, in the order of issue numbers. */
 import { SimulatorError } from "./errors.ts";
-import { operatorReady, raiseIntent } from "./kernel.ts";
+import { allocateOutputs, operatorReady, raiseIntent, sample } from "./kernel.ts";
 import { EXPECTED, PRESENT, type Problem } from "./problem.ts";
 import type { RunState } from "./run-state.ts";
 
@@ -27,13 +27,10 @@ function reset(problem: Problem, run: RunState): void {
   run.outOfMemory = null;
   run.operators = problem.operators;
   run.transfers = 0;
-  run.pendingCount = 0;
-  run.selectionDue = false;
-  run.reservedFromNs = Number.POSITIVE_INFINITY;
   run.targetsLeft = problem.operators - run.firstTarget;
   run.targetsDoneNs = 0;
   run.samples = 0;
-  run.ports.reset();
+  run.intents.clear();
   run.busyNs.fill(0);
   run.running.fill(-1);
   run.usedBytes.set(run.fixedBytes);
@@ -124,8 +121,7 @@ function planTransfer(problem: Problem, run: RunState, copy: number, rank: numbe
   if (source === -1 || problem.copyKind[source] === EXPECTED || (inFlight !== -1 && run.present[source] === 0))
     throw sourceMissing(tensor, wanted, destination);
   const sourceAccelerator = problem.copyAccelerator[source] as number;
-  const route = run.ports.route(sourceAccelerator, destination);
-  if (route === -1) {
+  if (!run.intents.ports.hasRoute(sourceAccelerator, destination)) {
     throw new SimulatorError(
       "NO_ROUTE",
       `tensor ${tensor} is needed on accelerator ${destination}, and there is no way there from accelerator ${sourceAccelerator}`,
@@ -137,7 +133,6 @@ function planTransfer(problem: Problem, run: RunState, copy: number, rank: numbe
   run.transferTensor[transfer] = tensor;
   run.transferSource[transfer] = source;
   run.transferDestination[transfer] = copy;
-  run.transferRoute[transfer] = route;
   run.transferRank[transfer] = rank;
   run.transferDurationNs[transfer] =
     inFlight === -1
@@ -221,45 +216,25 @@ function enterOperator(problem: Problem, run: RunState, place: number): void {
   run.events.push(run.beginNs + remainingNs, place);
 }
 
-/** Takes the memory of all outputs of an operator that starts. */
-export function allocateOutputs(problem: Problem, run: RunState, operator: number): void {
-  const accelerator = problem.operatorAccelerator[operator] as number;
-  let addedBytes = 0;
-  for (let copy = problem.operatorFirstOutput[operator] as number; copy !== -1; ) {
-    const bytes = problem.copyBytes[copy] as number;
-    const aliases = problem.copyAliases[copy] as number;
-    const buffer = aliases === -1 ? copy : (run.buffer[problem.find(aliases, accelerator)] as number);
-    run.buffer[copy] = buffer;
-    run.bufferCopies[buffer] = (run.bufferCopies[buffer] as number) + 1;
-    const before = run.bufferBytes[buffer] as number;
-    if (bytes > before) {
-      run.bufferBytes[buffer] = bytes;
-      addedBytes += bytes - before;
-    }
-    copy = problem.copyNextOutput[copy] as number;
-  }
-  run.usedBytes[accelerator] = (run.usedBytes[accelerator] as number) + addedBytes;
-}
-
 /** Those in flight hold their ports and buffers; those whose tensor is at its source are intents. */
 function enterTransfer(problem: Problem, run: RunState, transfer: number): void {
   const copy = run.transferDestination[transfer] as number;
   const raisedNs = problem.copyRaisedNs[copy] as number;
   if (problem.copySource[copy] === -1) {
     if (run.present[run.transferSource[transfer] as number] === 1)
-      raiseIntent(run, transfer, Number.isNaN(raisedNs) ? run.beginNs : raisedNs);
+      raiseIntent(problem, run, transfer, Number.isNaN(raisedNs) ? run.beginNs : raisedNs);
     return;
   }
-  const route = run.transferRoute[transfer] as number;
+  const source = problem.copySource[copy] as number;
   const accelerator = problem.copyAccelerator[copy] as number;
-  if (!run.ports.fits(route)) {
+  if (!run.intents.ports.fits(source, accelerator)) {
     throw new SimulatorError(
       "PORTS_OVERCOMMITTED",
       `tensor ${run.transferTensor[transfer]} in flight to accelerator ${accelerator} needs a port or a link that others in flight take`,
       { transfer, destination: accelerator },
     );
   }
-  run.ports.claim(route);
+  run.intents.occupy(source, accelerator);
   run.transferRaisedNs[transfer] = Number.isNaN(raisedNs) ? run.beginNs : raisedNs;
   run.transferStartNs[transfer] = run.beginNs;
   const bytes = problem.copyBytes[copy] as number;
@@ -274,11 +249,7 @@ function checkInitial(run: RunState, accelerator: number): void {
   const usedBytes = run.usedBytes[accelerator] as number;
   const bytesOver = usedBytes - (run.capacityBytes[accelerator] as number);
   run.peakBytes[accelerator] = usedBytes;
-  if (run.keepsTimeline) {
-    run.sampleNs[run.samples] = run.beginNs;
-    run.sampleBytes[run.samples] = usedBytes;
-    run.sampleAccelerator[run.samples++] = accelerator;
-  }
+  if (run.keepsTimeline) sample(run, accelerator);
   if (bytesOver > 0 && run.outOfMemory === null)
     run.outOfMemory = { accelerator, atNs: run.beginNs, operator: -1, transfer: -1, bytesOver };
 }

@@ -1,5 +1,5 @@
+import { IntentQueue } from "@slicescheduler/arbitration";
 import { grown } from "./arrays.ts";
-import { Ports } from "./ports.ts";
 import type { Problem } from "./problem.ts";
 import { EventHeap, ReadyQueues } from "./queues.ts";
 import type { AcceleratorState, OutOfMemory, SimulatorOptions } from "./types.ts";
@@ -10,9 +10,8 @@ import type { AcceleratorState, OutOfMemory, SimulatorOptions } from "./types.ts
  */
 export class RunState {
   readonly options: SimulatorOptions;
-  readonly agingNs: number;
-  readonly reserveNs: number;
-  readonly ports: Ports;
+  /** Pending intents and the ports taken: the same code as the arbiter's. */
+  readonly intents: IntentQueue;
   readonly events = new EventHeap();
   readonly ready = new ReadyQueues();
 
@@ -76,7 +75,6 @@ export class RunState {
   transferTensor = new Int32Array(0);
   transferSource = new Int32Array(0);
   transferDestination = new Int32Array(0);
-  transferRoute = new Int32Array(0);
   transferDurationNs = new Float64Array(0);
   transferRank = new Float64Array(0);
   /** NaN before it is an intent, selected, done. */
@@ -86,16 +84,7 @@ export class RunState {
   /** Next transfer out of the same copy. */
   transferNext = new Int32Array(0);
 
-  /** Intents not selected, in the order of the last selection, newer ones behind. */
-  pendingCount = 0;
-  pending = new Int32Array(0);
-  pendingRank = new Float64Array(0);
-  /** Whether a selection could choose anything: an intent or a free port is new since the last. */
-  selectionDue = false;
-  /** From here on, some pending intent reserves, which changes what may be chosen as time goes by. */
-  reservedFromNs = Number.POSITIVE_INFINITY;
-
-  /** Places from here on, by handle, are targets. */
+  /** Operators from this handle on are targets. */
   firstTarget = 0;
   targetsLeft = 0;
   /** Sum over the targets that ended, counted from begin. */
@@ -108,11 +97,9 @@ export class RunState {
   sampleBytes = new Float64Array(0);
   sampleAccelerator = new Int32Array(0);
 
-  constructor(options: SimulatorOptions, agingNs: number, reserveNs: number) {
+  constructor(options: SimulatorOptions) {
     this.options = options;
-    this.agingNs = agingNs;
-    this.reserveNs = reserveNs;
-    this.ports = new Ports(options.topology);
+    this.intents = new IntentQueue(options.topology, options);
   }
 
   begin(nowNs: number, accelerators: readonly AcceleratorState[]): void {
@@ -177,14 +164,11 @@ export class RunState {
     this.transferTensor = grown(this.transferTensor, transfers);
     this.transferSource = grown(this.transferSource, transfers);
     this.transferDestination = grown(this.transferDestination, transfers);
-    this.transferRoute = grown(this.transferRoute, transfers);
     this.transferDurationNs = grown(this.transferDurationNs, transfers);
     this.transferRank = grown(this.transferRank, transfers);
     this.transferRaisedNs = grown(this.transferRaisedNs, transfers);
     this.transferStartNs = grown(this.transferStartNs, transfers);
     this.transferDoneNs = grown(this.transferDoneNs, transfers);
     this.transferNext = grown(this.transferNext, transfers);
-    this.pending = grown(this.pending, transfers);
-    this.pendingRank = grown(this.pendingRank, transfers);
   }
 }

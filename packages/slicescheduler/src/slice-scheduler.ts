@@ -22,8 +22,9 @@ type Listeners = { [Name in keyof Notices]: (value: Notices[Name]) => void };
 
 /**
  * The master: one graph of the cluster, one scheduler, one executor, behind one class. Templates are registered once;
- * instances are submitted and settle on their own; everything that happens is emitted as a typed event, synchronously and
- * after the change it tells of. A listener may call any method; one that throws touches nobody else.
+ * instances are submitted and settle on their own; everything that happens is emitted as a typed event, after the change it
+ * tells of: what an executor reports at once, what a call causes after the call has returned. A listener may call any
+ * method; one that throws touches nobody else.
  */
 export class SliceScheduler extends EventEmitter<Listeners> {
   readonly #core: MasterCore;
@@ -38,6 +39,7 @@ export class SliceScheduler extends EventEmitter<Listeners> {
   #nowNs = 0;
   #hostNs = 0;
   #pumping = false;
+  #asking = false;
   #telling = false;
   #closed = false;
 
@@ -185,8 +187,14 @@ export class SliceScheduler extends EventEmitter<Listeners> {
   #ask(event: MasterEvent): void {
     if (this.#closed) throw new SliceSchedulerError("CLOSED", `the scheduler is closed and takes no ${event.type}`);
     if (event.type === "instanceSubmitted") this.#nextInstance = event.instance + 1;
-    this.#handleEvent(event);
-    this.#tell();
+    const outermost = !this.#asking;
+    this.#asking = true;
+    try {
+      this.#handleEvent(event);
+    } finally {
+      if (outermost) this.#asking = false;
+    }
+    if (this.#notices.length > 0) queueMicrotask(() => this.#tell());
   }
 
   /** An event of the executor, which may come while another one is being handled: then it waits its turn. */
@@ -215,9 +223,9 @@ export class SliceScheduler extends EventEmitter<Listeners> {
     if (instructions.length > 0) this.#executor.execute(instructions);
   }
 
-  /** Emits in order; what listeners cause joins the end of the line. */
+  /** Emits in order; what listeners cause joins the end of the line. Inside a call it waits until the caller has its answer. */
   #tell(): void {
-    if (this.#telling || this.#pumping) return;
+    if (this.#telling || this.#pumping || this.#asking) return;
     this.#telling = true;
     try {
       for (let notice = this.#notices.shift(); notice !== undefined; notice = this.#notices.shift()) {

@@ -1,0 +1,108 @@
+import { expect, test } from "vitest";
+import { chain, graphOf, submit } from "./graph.fixture.ts";
+import { firstFit, Scheduler } from "./index.ts";
+import type { Placement } from "./types.ts";
+
+function carryOut(graph: ReturnType<typeof graphOf>, placement: Placement | null): Placement {
+  if (placement === null) throw new Error("nothing was decided");
+  for (const operator of placement.batch) graph.issue(operator, placement.partition, 0);
+  return placement;
+}
+
+test("takes the most urgent first, then the older", () => {
+  const graph = graphOf(["a", "b"]);
+  graph.registerTemplate(chain("t", 1, { left: { on: ["a"], layout: [0] } }));
+  const scheduler = new Scheduler(graph);
+  submit(graph, 0, "t", 10, 1);
+  submit(graph, 1, "t", 10, 0);
+  submit(graph, 2, "t", 10, 0);
+  const order = [0, 1, 2].map(() => carryOut(graph, scheduler.decide(0)).decision.instance);
+  expect(order).toEqual([1, 2, 0]);
+  expect(scheduler.decide(0)).toBeNull();
+});
+
+test("lays work where it is predicted to end first, and says what the others would have given", () => {
+  const graph = graphOf(["a", "b"]);
+  graph.registerTemplate(chain("t", 1, { left: { on: ["a"], layout: [0] }, right: { on: ["b"], layout: [0] } }));
+  const scheduler = new Scheduler(graph);
+  submit(graph, 0, "t", 1_000_000);
+  submit(graph, 1, "t", 1000);
+  expect(carryOut(graph, scheduler.decide(0)).decision.partition).toBe("left");
+  const second = carryOut(graph, scheduler.decide(0)).decision;
+  expect(second.partition).toBe("right");
+  // 1000 · 1000 operations at 10^12/s are 1 µs; on the left they would wait for 1 ms more. "right" is simulated last.
+  expect(second.candidates.map((candidate) => candidate.scoreNs)).toEqual([1_001_000, 1000]);
+  expect(scheduler.decisionsAbout(1)).toEqual([second]);
+});
+
+test("counts the transfers that a layout needs: equal work goes where nothing moves", () => {
+  const graph = graphOf(["a", "b"]);
+  graph.registerTemplate(
+    chain("t", 2, { split: { on: ["a", "b"], layout: [0, 1] }, whole: { on: ["a"], layout: [0, 0] } }),
+  );
+  const scheduler = new Scheduler(graph);
+  submit(graph, 0, "t", 1000);
+  const { decision } = carryOut(graph, scheduler.decide(0));
+  expect(decision.partition).toBe("whole");
+  expect(decision.candidates.map((candidate) => candidate.movedBytes)).toEqual([1000, 0]);
+});
+
+test("a candidate without memory is out, with numbers, and work that fits nowhere waits until memory is given back", () => {
+  const graph = graphOf(["a", "b"], 1000);
+  graph.registerTemplate(chain("t", 1, { left: { on: ["a"], layout: [0] }, right: { on: ["b"], layout: [0] } }));
+  const scheduler = new Scheduler(graph);
+  for (const id of [0, 1, 2]) submit(graph, id, "t", 600);
+  const first = carryOut(graph, scheduler.decide(0));
+  const second = carryOut(graph, scheduler.decide(0));
+  expect(second.decision.candidates[0]).toMatchObject({
+    partition: "left",
+    shortage: { accelerator: "a", neededBytes: 600, availableBytes: 400 },
+  });
+  expect(scheduler.decide(0)).toBeNull();
+  const [waiting] = graph.unscheduledFrontier;
+  if (waiting === undefined) throw new Error("nothing waits");
+  expect(scheduler.waitingReason(waiting)).toMatchObject({ why: "memory", neededBytes: 600, availableBytes: 400 });
+  const [operator] = first.batch;
+  if (operator === undefined) throw new Error("the batch is empty");
+  graph.operatorStarted(operator, 0);
+  graph.operatorDone(operator, 10);
+  expect(scheduler.decide(10)?.partition.name).toBe("left");
+});
+
+test("issues no more than the budget of a class, which less urgent work does not use up", () => {
+  const graph = graphOf(["a"]);
+  graph.registerTemplate(chain("t", 1, { left: { on: ["a"], layout: [0] } }));
+  const scheduler = new Scheduler(graph, { operatorsPerAcceleratorMax: 2 });
+  for (let id = 0; id < 4; id++) submit(graph, id, "t", 10, 1);
+  carryOut(graph, scheduler.decide(0));
+  carryOut(graph, scheduler.decide(0));
+  expect(scheduler.decide(0)).toBeNull();
+  const [waiting] = graph.unscheduledFrontier;
+  expect(waiting && scheduler.waitingReason(waiting)).toEqual({ why: "budget", issuedOperators: 2, budget: 2 });
+  submit(graph, 4, "t", 10, 0);
+  expect(carryOut(graph, scheduler.decide(0)).decision.instance).toBe(4);
+});
+
+test("a request that has waited too long for memory is not passed by for ever", () => {
+  const graph = graphOf(["a"], 1000);
+  graph.registerTemplate(chain("t", 1, { left: { on: ["a"], layout: [0] } }));
+  const scheduler = new Scheduler(graph, { memoryPatienceNs: 100 });
+  submit(graph, 0, "t", 500);
+  carryOut(graph, scheduler.decide(0));
+  submit(graph, 1, "t", 900);
+  submit(graph, 2, "t", 100);
+  submit(graph, 3, "t", 100);
+  expect(carryOut(graph, scheduler.decide(0)).decision.instance).toBe(2);
+  expect(scheduler.decide(100)).toBeNull();
+});
+
+test("another policy decides without simulating", () => {
+  const graph = graphOf(["a", "b"]);
+  graph.registerTemplate(chain("t", 1, { left: { on: ["a"], layout: [0] }, right: { on: ["b"], layout: [0] } }));
+  const scheduler = new Scheduler(graph, { policy: firstFit });
+  submit(graph, 0, "t", 1_000_000);
+  submit(graph, 1, "t", 1000);
+  carryOut(graph, scheduler.decide(0));
+  expect(carryOut(graph, scheduler.decide(0)).decision.partition).toBe("left");
+  expect(scheduler.statistics.simulatedOperators).toBe(0);
+});

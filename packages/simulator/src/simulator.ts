@@ -1,0 +1,416 @@
+import { requireBelow, requireWhole, SimulatorError } from "./errors.ts";
+import { advance, scoreBound } from "./kernel.ts";
+import { plan } from "./plan.ts";
+import { EXPECTED, PRESENT, PRODUCED, Problem } from "./problem.ts";
+import { hbmTimelineOf, transfersOf } from "./results.ts";
+import { RunState } from "./run-state.ts";
+import type {
+  AcceleratorState,
+  HbmSample,
+  OutOfMemory,
+  RunLimit,
+  SimOperator,
+  SimTensor,
+  SimulatedTransfer,
+  SimulationResult,
+  SimulatorOptions,
+  Waiter,
+} from "./types.ts";
+import { waitersOf } from "./waiters.ts";
+
+/** Where `mark` was set: what was declared then. */
+interface Mark {
+  readonly operators: number;
+  readonly inputs: number;
+  readonly tensors: number;
+  readonly copies: number;
+}
+
+/**
+ * Plays issued operators and their transfers forward by the rules of docs/execution-model.md (paper §3.3.2–3.3.3). Declare
+ * the state with `begin` and the adders, then `run` as often as you like: a run changes nothing that was declared. After
+ * `mark`, what is added is a candidate laid over the base, and its operators are the targets of the score; `rewind` drops it.
+ *
+ * Every adder costs O(1) amortised, except O(copies of the tensor) where it names an accelerator. Handles, accelerators, times and
+ * bytes are checked before anything changes; the errors are `SimulatorError`s.
+ */
+export class Simulator {
+  readonly #problem = new Problem();
+  readonly #run: RunState;
+  readonly #acceleratorCount: number;
+  #begun = false;
+  #hasResult = false;
+  #mark: Mark | null = null;
+  /** Copies declared; `plan` adds others behind. */
+  #copies = 0;
+  /** Holds changed on copies of the base since `mark`, with what they were. */
+  readonly #changedHolds: { readonly copy: number; readonly held: number }[] = [];
+
+  /** Throws the arbitration package's INVALID_TOPOLOGY and INVALID_OPTIONS. O(accelerators²), once. */
+  constructor(options: SimulatorOptions) {
+    this.#run = new RunState(options);
+    this.#acceleratorCount = options.topology.accelerators;
+  }
+
+  /** Forgets everything and starts anew at `nowNs`, with one state per accelerator of the topology. */
+  begin(nowNs: number, accelerators: readonly AcceleratorState[]): void {
+    requireWhole(nowNs, 0, "nowNs", "INVALID_TIME");
+    if (accelerators.length !== this.#acceleratorCount) {
+      throw new SimulatorError(
+        "UNKNOWN_ACCELERATOR",
+        `${accelerators.length} accelerator states given for a topology of ${this.#acceleratorCount}; give one for each`,
+        { found: accelerators.length, expected: this.#acceleratorCount },
+      );
+    }
+    accelerators.forEach(({ capacityBytes, fixedBytes, granularityBytes = 1 }, index) => {
+      requireWhole(capacityBytes, 0, `capacityBytes of accelerator ${index}`, "INVALID_BYTES");
+      requireWhole(fixedBytes, 0, `fixedBytes of accelerator ${index}`, "INVALID_BYTES");
+      requireWhole(granularityBytes, 1, `granularityBytes of accelerator ${index}`, "INVALID_BYTES");
+    });
+    const problem = this.#problem;
+    problem.operators = problem.inputs = problem.tensors = problem.copies = this.#copies = 0;
+    this.#run.begin(nowNs, accelerators);
+    this.#mark = null;
+    this.#changedHolds.length = 0;
+    this.#hasResult = false;
+    this.#begun = true;
+  }
+
+  /**
+   * A tensor present on an accelerator, in a buffer of its own or, with `aliases`, in that of another one present there.
+   * @param held The master holds it: it stays without pending uses and sends.
+   */
+  addTensor(accelerator: number, bytes: number, held: boolean, aliases: SimTensor | -1 = -1): SimTensor {
+    this.#edit();
+    this.#checkAccelerator(accelerator);
+    const rounded = this.#rounded(accelerator, bytes, "bytes of a tensor");
+    if (aliases !== -1) {
+      this.#checkTensor(aliases);
+      const copy = this.#problem.find(aliases, accelerator);
+      if (copy === -1 || this.#problem.copyKind[copy] !== PRESENT)
+        throw new SimulatorError("INVALID_ALIAS", `tensor ${aliases} is not present on accelerator ${accelerator}`, {
+          aliases,
+          accelerator,
+        });
+    }
+    const tensor = this.#problem.addTensor(bytes);
+    this.#addCopy(tensor, accelerator, PRESENT, held, rounded, aliases);
+    return tensor as SimTensor;
+  }
+
+  /** A further copy present elsewhere, in a buffer of its own. Throws COPY_EXISTS. */
+  addCopy(tensor: SimTensor, accelerator: number, held: boolean): void {
+    this.#edit();
+    this.#newCopy(tensor, accelerator, PRESENT, held);
+  }
+
+  /** An issued, activated operator, by default ready at begin. @param rank Priority class, 0 is the most urgent. */
+  addOperator(
+    accelerator: number,
+    durationNs: number,
+    rank: number,
+    issueNumber: number,
+    workspaceBytes: number,
+  ): SimOperator {
+    this.#edit();
+    this.#checkAccelerator(accelerator);
+    requireWhole(durationNs, 1, "durationNs", "INVALID_DURATION");
+    requireWhole(rank, 0, "rank", "INVALID_RANK");
+    requireWhole(issueNumber, 0, "issueNumber", "INVALID_ISSUE_NUMBER");
+    const workspace = this.#rounded(accelerator, workspaceBytes, "workspaceBytes");
+    return this.#problem.addOperator(accelerator, durationNs, rank, issueNumber, workspace) as SimOperator;
+  }
+
+  /**
+   * The operator reads a tensor; naming it twice changes nothing. A transfer is planned when the tensor is neither present
+   * on, nor produced on, nor on its way to the operator's accelerator.
+   * @param source Where that transfer comes from; by default the accelerator the tensor was declared on.
+   */
+  addInput(operator: SimOperator, tensor: SimTensor, source = -1): void {
+    this.#edit();
+    this.#checkNewOperator(operator);
+    this.#checkTensor(tensor);
+    if (source !== -1) this.#checkAccelerator(source);
+    this.#problem.addInput(operator, tensor, source);
+  }
+
+  /**
+   * The operator writes a tensor.
+   * @param held The master holds it: it stays without pending uses and sends.
+   * @param aliases An input of the operator, whose buffer it continues and grows to its own size, or −1.
+   */
+  addOutput(operator: SimOperator, bytes: number, held: boolean, aliases: SimTensor | -1 = -1): SimTensor {
+    this.#edit();
+    this.#checkNewOperator(operator);
+    const problem = this.#problem;
+    const accelerator = problem.operatorAccelerator[operator] as number;
+    const rounded = this.#rounded(accelerator, bytes, "bytes of an output");
+    if (aliases !== -1 && !this.#isInput(operator, aliases))
+      throw new SimulatorError("INVALID_ALIAS", `tensor ${aliases} is no input of operator ${operator}; add it first`, {
+        operator,
+        aliases,
+      });
+    const tensor = problem.addTensor(bytes);
+    problem.appendOutput(operator, this.#addCopy(tensor, accelerator, PRODUCED, held, rounded, aliases));
+    return tensor as SimTensor;
+  }
+
+  /** The operator started before begin and has so much left. Its outputs and workspace are allocated from the start. */
+  setRunning(operator: SimOperator, remainingNs: number): void {
+    this.#edit();
+    this.#checkNewOperator(operator);
+    this.#problem.operatorRemainingNs[operator] = requireWhole(remainingNs, 1, "remainingNs", "INVALID_DURATION");
+  }
+
+  /** When it became ready, for its order among other ready ones; without effect while an input is missing. */
+  setReadySince(operator: SimOperator, sinceNs: number): void {
+    this.#edit();
+    this.#checkNewOperator(operator);
+    this.#problem.operatorReadySinceNs[operator] = this.#past(sinceNs, "sinceNs");
+  }
+
+  /** A transfer is in flight at begin and has so much left. Throws COPY_EXISTS, INVALID_SOURCE unless it is present there. */
+  setTransferring(tensor: SimTensor, source: number, destination: number, remainingNs: number): void {
+    this.#edit();
+    this.#checkAccelerator(source);
+    requireWhole(remainingNs, 1, "remainingNs", "INVALID_DURATION");
+    this.#checkTensor(tensor);
+    const sent = this.#problem.find(tensor, source);
+    if (sent === -1 || this.#problem.copyKind[sent] !== PRESENT)
+      throw new SimulatorError("INVALID_SOURCE", `tensor ${tensor} is not present on accelerator ${source}`, {
+        tensor,
+        source,
+        destination,
+      });
+    const copy = this.#expectedCopy(tensor, destination);
+    this.#problem.copySource[copy] = source;
+    this.#problem.copyRemainingNs[copy] = remainingNs;
+  }
+
+  /** When the transfer that brings a tensor here became an intent, for its order among others; by default at begin. */
+  setIntentSince(tensor: SimTensor, destination: number, sinceNs: number): void {
+    this.#edit();
+    const since = this.#past(sinceNs, "sinceNs");
+    this.#problem.copyRaisedNs[this.#expectedCopy(tensor, destination)] = since;
+  }
+
+  /** Whether the master holds a copy, also one that a transfer is still to bring; legal on the base after `mark`. */
+  setHeld(tensor: SimTensor, accelerator: number, held: boolean): void {
+    this.#edit();
+    this.#checkTensor(tensor);
+    this.#checkAccelerator(accelerator);
+    const problem = this.#problem;
+    const copy = problem.find(tensor, accelerator);
+    if (copy === -1) {
+      this.#newCopy(tensor, accelerator, EXPECTED, held);
+      return;
+    }
+    if (this.#mark !== null && copy < this.#mark.copies)
+      this.#changedHolds.push({ copy, held: problem.copyHeld[copy] as number });
+    problem.copyHeld[copy] = held ? 1 : 0;
+  }
+
+  /** What was added so far is the base; operators added from now on are the targets. A second call moves the mark. */
+  mark(): void {
+    this.#edit();
+    const { operators, inputs, tensors, copies } = this.#problem;
+    this.#mark = { operators, inputs, tensors, copies };
+    this.#changedHolds.length = 0;
+  }
+
+  /** Drops everything added since `mark`. O(what is dropped). Throws NOT_MARKED. */
+  rewind(): void {
+    this.#edit();
+    const mark = this.#mark;
+    if (mark === null)
+      throw new SimulatorError("NOT_MARKED", "rewind needs a mark; call mark() after the base is added");
+    const problem = this.#problem;
+    for (let change = this.#changedHolds.pop(); change !== undefined; change = this.#changedHolds.pop())
+      problem.copyHeld[change.copy] = change.held;
+    problem.truncateCopies(mark.copies);
+    this.#copies = mark.copies;
+    problem.operators = mark.operators;
+    problem.inputs = mark.inputs;
+    problem.tensors = mark.tensors;
+  }
+
+  /**
+   * Plays everything forward. Results can be read until the next change. Throws what only shows when all is declared, before it
+   * simulates: NO_ROUTE, INVALID_SOURCE, INVALID_RUNNING (an input missing, or two on one accelerator), PORTS_OVERCOMMITTED,
+   * BYTES_OVERFLOW, INVALID_DURATION from `transferNs`. O(n log n) in operators and transfers.
+   */
+  run(limit: RunLimit = {}): SimulationResult {
+    this.#edit();
+    const { abandonAboveScore = Number.POSITIVE_INFINITY, timeline = false } = limit;
+    if (Number.isNaN(abandonAboveScore)) throw new SimulatorError("INVALID_OPTION", "abandonAboveScore is NaN");
+    const problem = this.#problem;
+    const run = this.#run;
+    run.firstTarget = this.#mark?.operators ?? 0;
+    plan(problem, run, timeline);
+    const abandoned = advance(problem, run, abandonAboveScore);
+    this.#hasResult = true;
+    const stopped = run.outOfMemory === null ? "standstill" : "outOfMemory";
+    const finished = run.outOfMemory === null && run.operatorsDone === problem.operators;
+    return {
+      outcome: abandoned ? "abandoned" : finished ? "finished" : stopped,
+      makespanNs: run.endNs - run.beginNs,
+      simulatedOperators: run.operatorsDone,
+      scoreNs: this.score(),
+    };
+  }
+
+  /** Average completion of the targets in ns; `Infinity` when not all of them ended, `NaN` when there are none. */
+  score(): number {
+    this.#result();
+    return this.#run.targetsLeft > 0 ? Number.POSITIVE_INFINITY : scoreBound(this.#run, this.#problem.operators);
+  }
+
+  /** NaN when it did not start. For one that ran at begin: when it must have started, by its duration. */
+  startNs(operator: SimOperator): number {
+    return this.#run.startNs[this.#place(operator)] as number;
+  }
+
+  /** NaN when it did not end. */
+  doneNs(operator: SimOperator): number {
+    return this.#run.doneNs[this.#place(operator)] as number;
+  }
+
+  /** The most bytes in use, from begin on; an allocation that did not fit is not counted, an overfull start is. */
+  peakBytes(accelerator: number): number {
+    this.#result();
+    this.#checkAccelerator(accelerator);
+    return this.#run.peakBytes[accelerator] as number;
+  }
+
+  /** Time taken, since begin, by operators that ended. */
+  busyNs(accelerator: number): number {
+    this.#result();
+    this.#checkAccelerator(accelerator);
+    return this.#run.busyNs[accelerator] as number;
+  }
+
+  /** Null unless the outcome is "outOfMemory". */
+  outOfMemory(): OutOfMemory | null {
+    this.#result();
+    return this.#run.outOfMemory;
+  }
+
+  /** Everything that has not ended, and what it waits for; for a standstill, but legal after any run. O(n). */
+  waiters(): readonly Waiter[] {
+    this.#result();
+    return waitersOf(this.#problem, this.#run);
+  }
+
+  /** All planned transfers, by number. O(n). */
+  transfers(): readonly SimulatedTransfer[] {
+    this.#result();
+    return transfersOf(this.#problem, this.#run);
+  }
+
+  /** Every change of the bytes in use, in order, the state at begin first; empty unless the run was asked for a timeline. */
+  hbmTimeline(accelerator: number): readonly HbmSample[] {
+    this.#result();
+    this.#checkAccelerator(accelerator);
+    return hbmTimelineOf(this.#run, accelerator);
+  }
+
+  /** Before every change: the results go, with the copies that the last run planned. */
+  #edit(): void {
+    if (!this.#begun) throw new SimulatorError("NOT_BEGUN", "nothing is declared yet; call begin() first");
+    this.#hasResult = false;
+    this.#problem.truncateCopies(this.#copies);
+  }
+
+  #result(): void {
+    if (!this.#hasResult)
+      throw new SimulatorError("NO_RESULT", "there is no result to read; call run() after the last change");
+  }
+
+  #place(operator: SimOperator): number {
+    this.#result();
+    requireBelow(operator, this.#problem.operators, "operator", "UNKNOWN_OPERATOR");
+    return this.#run.placeOf[operator] as number;
+  }
+
+  #checkAccelerator(accelerator: number): void {
+    requireBelow(accelerator, this.#acceleratorCount, "accelerator", "UNKNOWN_ACCELERATOR");
+  }
+
+  #checkTensor(tensor: number): void {
+    requireBelow(tensor, this.#problem.tensors, "tensor", "UNKNOWN_TENSOR");
+  }
+
+  /** An operator of the base cannot change once the mark is set. */
+  #checkNewOperator(operator: number): void {
+    requireBelow(operator, this.#problem.operators, "operator", "UNKNOWN_OPERATOR");
+    if (this.#mark !== null && operator < this.#mark.operators)
+      throw new SimulatorError("FROZEN", `operator ${operator} was added before mark() and cannot change now`, {
+        operator,
+      });
+  }
+
+  #isInput(operator: number, tensor: number): boolean {
+    const { operatorFirstInput, inputNext, inputTensor } = this.#problem;
+    let input = operatorFirstInput[operator] as number;
+    while (input !== -1 && inputTensor[input] !== tensor) input = inputNext[input] as number;
+    return input !== -1;
+  }
+
+  #rounded(accelerator: number, bytes: number, what: string): number {
+    requireWhole(bytes, 0, what, "INVALID_BYTES");
+    const granularity = this.#run.granularityBytes[accelerator] as number;
+    return requireWhole(Math.ceil(bytes / granularity) * granularity, 0, `${what}, rounded,`, "INVALID_BYTES");
+  }
+
+  #past(ns: number, what: string): number {
+    requireWhole(ns, 0, what, "INVALID_TIME");
+    if (ns > this.#run.beginNs)
+      throw new SimulatorError("INVALID_TIME", `${what} is ${ns}, after the begin at ${this.#run.beginNs} ns`, { ns });
+    return ns;
+  }
+
+  #expectedCopy(tensor: SimTensor, accelerator: number): number {
+    this.#checkTensor(tensor);
+    this.#checkAccelerator(accelerator);
+    const problem = this.#problem;
+    const copy = problem.find(tensor, accelerator);
+    if (copy === -1) return this.#newCopy(tensor, accelerator, EXPECTED, false);
+    if (problem.copyKind[copy] !== EXPECTED || problem.copySource[copy] !== -1)
+      throw new SimulatorError(
+        "COPY_EXISTS",
+        `tensor ${tensor} needs no further transfer to accelerator ${accelerator}`,
+        {
+          tensor,
+          accelerator,
+        },
+      );
+    if (this.#mark !== null && copy < this.#mark.copies)
+      throw new SimulatorError(
+        "FROZEN",
+        `the transfer of tensor ${tensor} to accelerator ${accelerator} belongs to the base`,
+        {
+          tensor,
+          accelerator,
+        },
+      );
+    return copy;
+  }
+
+  #newCopy(tensor: SimTensor, accelerator: number, kind: number, held: boolean): number {
+    this.#checkTensor(tensor);
+    this.#checkAccelerator(accelerator);
+    if (this.#problem.find(tensor, accelerator) !== -1)
+      throw new SimulatorError("COPY_EXISTS", `tensor ${tensor} is declared on accelerator ${accelerator} already`, {
+        tensor,
+        accelerator,
+      });
+    const bytes = this.#rounded(accelerator, this.#problem.tensorBytes[tensor] as number, "bytes of a copy");
+    return this.#addCopy(tensor, accelerator, kind, held, bytes, -1);
+  }
+
+  #addCopy(tensor: number, accelerator: number, kind: number, held: boolean, bytes: number, aliases: number): number {
+    const copy = this.#problem.addCopy(tensor, accelerator, kind, held, bytes, aliases);
+    this.#copies = this.#problem.copies;
+    return copy;
+  }
+}
