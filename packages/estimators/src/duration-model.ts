@@ -6,7 +6,7 @@ import { readDurationModelState } from "./saved-state.ts";
 import { ShiftDetector } from "./shift-detector.ts";
 import type { Accuracy, DurationModelState, Estimate, EstimateSource, EstimatorOptions, Sample } from "./types.ts";
 
-/** Observations that agree about the ratio (mean deviation of logarithms) up to noise say that everything changed by it. */
+/** Observations that agree about the ratio (median deviation of logarithms) up to noise say that everything changed by it. */
 const SHIFT_AGREEMENT_LOG = 0.25;
 const RECENT_RATE = 0.05;
 
@@ -143,16 +143,16 @@ export class DurationModel {
       logs.push(Math.log(observedNs / valueNs));
       allowed = Math.max(allowed, 2 * relativeError);
     }
-    // The median, since the first of them may still be from before the shift.
+    // Medians, and below only what contradicts the law, since the first may still be from before the shift.
     const log = median(logs);
-    const deviation = logs.reduce((sum, it) => sum + Math.abs(it - log), 0) / logs.length;
-    const agree = deviation <= allowed;
+    const agree = median(logs.map((it) => Math.abs(it - log))) <= allowed;
     if (agree) regression.rescale(Math.exp(log));
     else regression.restart();
     this.#history.clear();
-    for (const sample of samples) {
-      if (!agree) regression.learn(sample.features, sample.observedNs, sample.priorNs);
-      this.#history.add(sample.features, sample.observedNs);
+    for (const [index, { features, observedNs, priorNs }] of samples.entries()) {
+      if (Math.abs(logs[index] as number) <= SHIFT_AGREEMENT_LOG && !agree) continue;
+      if (!agree) regression.learn(features, observedNs, priorNs);
+      this.#history.add(features, observedNs);
     }
   }
 

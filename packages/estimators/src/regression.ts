@@ -10,8 +10,9 @@ import type { RegressionState } from "./types.ts";
 /** Start variances per regressor, in units of the noise's, where its contribution is the whole duration. With 5 % noise: */
 const PRIOR_VARIANCE = 10_000; // the prior may be off by 5 times itself
 const FEATURE_VARIANCE = 400; // any other contribution is about the duration or less
-/** Where the law is less certain than this, the calibrated prior counts for more than the law. */
-const TRUSTED_VARIANCE = 100;
+/** The calibrated prior is not taken to be better than this: it may have been seen at one shape only. */
+const PRIOR_SPREAD_MIN = 0.3;
+const PRIOR_SPREAD_START = 1;
 
 /** A first sight as small as rounding error is no measure of a feature. */
 const SCALE_MIN = 2 ** -20;
@@ -55,6 +56,8 @@ export class Regression {
   #noise: number = NOISE_START;
   /** Logarithm of observed / prior, recent mean. */
   #logCalibration = 0;
+  /** Mean |ln(observed / prior) − logCalibration|, recent. */
+  #priorSpread: number = PRIOR_SPREAD_START;
   readonly #scales: Float64Array;
   readonly #regressors: Float64Array;
 
@@ -79,7 +82,9 @@ export class Regression {
     // The variance is relative to the duration, of which the law itself is a bad measure where it runs into nothing.
     const scaleNs = Math.max(lawNs, calibratedNs * 0.05, 1);
     const variance = this.#law.variance(this.#regressors) / (scaleNs * scaleNs) + unseen * FEATURE_VARIANCE;
-    const trust = lawNs > 0 ? TRUSTED_VARIANCE / (TRUSTED_VARIANCE + variance) : 0;
+    // Both are estimates of the duration, each counts by the inverse of its variance.
+    const priorVariance = Math.max(this.#priorSpread, PRIOR_SPREAD_MIN) ** 2;
+    const trust = lawNs > 0 ? priorVariance / (priorVariance + this.#noise * this.#noise * variance) : 0;
     const valueNs = Math.min(Math.max(trust * lawNs + (1 - trust) * calibratedNs, 1), DURATION_MAX_NS);
     const relativeError = lawNs > 0 ? MEAN_DEVIATION * this.#noise * Math.sqrt(1 + variance) : 1;
     return { valueNs, relativeError, variance };
@@ -107,12 +112,14 @@ export class Regression {
     this.#logCalibration += Math.log(factor);
   }
 
-  /** Back to the prior; the noise stays known. */
+  /** Back to the prior, and to not knowing the noise: what seemed to be noise was judged by a wrong law. */
   restart(): void {
     this.#law = new LeastSquares(this.features + 2, this.#forgetting);
     this.#scales.fill(0);
     this.#samples = 0;
+    this.#noise = NOISE_START;
     this.#logCalibration = 0;
+    this.#priorSpread = PRIOR_SPREAD_START;
   }
 
   save(): RegressionState {
@@ -124,6 +131,7 @@ export class Regression {
       unitNs: this.#unitNs,
       noise: this.#noise,
       logCalibration: this.#logCalibration,
+      priorSpread: this.#priorSpread,
       scales: [...this.#scales],
       coefficients: [...coefficients],
       upper: above,
@@ -138,6 +146,7 @@ export class Regression {
     regression.#unitNs = state.unitNs;
     regression.#noise = state.noise;
     regression.#logCalibration = state.logCalibration;
+    regression.#priorSpread = state.priorSpread;
     regression.#scales.set(state.scales);
     const law = regression.#law;
     law.coefficients.set(state.coefficients);
@@ -186,8 +195,10 @@ export class Regression {
 
   #adapt(boundedLog: number, variance: number, calibration: number): void {
     const rate = Math.max(RATE_MIN, 1 / (this.#samples + 1));
+    const spread = Math.abs(calibration - this.#logCalibration);
     this.#logCalibration += rate * (calibration - this.#logCalibration);
     if (this.#samples === 0) return;
+    this.#priorSpread += rate * (spread - this.#priorSpread);
     const noise = Math.abs(boundedLog) / (MEAN_DEVIATION * Math.sqrt(1 + variance));
     const boundedNoise = Math.min(noise, NOISE_STEP_MAX * MEAN_DEVIATION * this.#noise + NOISE_MIN);
     const noiseRate = Math.max(RATE_MIN, 1 / (this.#samples + NOISE_START_SAMPLES));

@@ -5,7 +5,7 @@
 import { EstimatorError } from "./errors.ts";
 import { HISTORY_SAMPLES } from "./history.ts";
 import { BANK_MODELS_MAX, checkOptions, DURATION_MAX_NS, FEATURES_MAX } from "./limits.ts";
-import { RECENT_SAMPLES_MAX } from "./shift-detector.ts";
+import { SHIFT_SAMPLES } from "./shift-detector.ts";
 import type { Accuracy, DurationModelState, EstimatorOptions, RegressionState, Sample, ShiftState } from "./types.ts";
 
 export interface SavedBank {
@@ -70,6 +70,7 @@ function readRegression(value: unknown, path: string): RegressionState {
     unitNs: number(own(value, "unitNs", path), `${path}.unitNs`, Number.MIN_VALUE, Number.MAX_VALUE),
     noise: number(own(value, "noise", path), `${path}.noise`, Number.MIN_VALUE, 1),
     logCalibration: number(own(value, "logCalibration", path), `${path}.logCalibration`, -100, 100),
+    priorSpread: number(own(value, "priorSpread", path), `${path}.priorSpread`, 0, 100),
     scales,
     coefficients: numbers(value, "coefficients", path, size),
     upper: numbers(value, "upper", path, (size * (size - 1)) / 2),
@@ -95,12 +96,10 @@ function readSample(value: unknown, count: number, path: string): Sample {
 
 function readShift(value: unknown, count: number, path: string): ShiftState {
   const sum = (name: string) => number(own(value, name, path), `${path}.${name}`, 0, 100);
-  const recent = array(own(value, "recent", path), `${path}.recent`, RECENT_SAMPLES_MAX);
+  const recent = array(own(value, "recent", path), `${path}.recent`, SHIFT_SAMPLES);
   return {
     high: sum("high"),
     low: sum("low"),
-    highRun: whole(value, "highRun", path),
-    lowRun: whole(value, "lowRun", path),
     recent: recent.map((it, index) => readSample(it, count, `${path}.recent[${index}]`)),
   };
 }

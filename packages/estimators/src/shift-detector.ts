@@ -7,10 +7,8 @@
  */
 import type { Sample, ShiftState } from "./types.ts";
 
-/** The fewest observations that can make a shift. */
+/** The fewest observations that can make a shift; as many, the last, measure the new level. */
 export const SHIFT_SAMPLES = 4;
-/** Observations kept to measure the new level by. */
-export const RECENT_SAMPLES_MAX = 8;
 
 const STEP_MAX = 2.5;
 /** Taken off each step: a bias below one expected error is noise, or left to forgetting. */
@@ -22,28 +20,22 @@ const ERROR_MIN = 0.04;
 export class ShiftDetector {
   #high = 0;
   #low = 0;
-  /** Observations since the sum was last 0. */
-  #highRun = 0;
-  #lowRun = 0;
   #recent: Sample[] = [];
 
   /**
-   * Takes in one observation, `log` = ln(observed / expected). Returns the observations that make up a shift, oldest first,
-   * and starts over; or undefined.
+   * Takes in one observation, `log` = ln(observed / expected). Returns the last observations, oldest first, when they
+   * make a shift, and starts over; else undefined.
    */
   add(sample: Sample, log: number, relativeError: number): readonly Sample[] | undefined {
     const error = Math.max(relativeError, ERROR_MIN);
     const step = Math.min(Math.max(log / error, -STEP_MAX), STEP_MAX);
     this.#high = Math.max(0, this.#high + step - DRIFT);
     this.#low = Math.max(0, this.#low - step - DRIFT);
-    this.#highRun = this.#high === 0 ? 0 : this.#highRun + 1;
-    this.#lowRun = this.#low === 0 ? 0 : this.#lowRun + 1;
-    if (this.#recent.length === RECENT_SAMPLES_MAX) this.#recent.shift();
+    if (this.#recent.length === SHIFT_SAMPLES) this.#recent.shift();
     this.#recent.push(sample);
     if (this.#high < THRESHOLD && this.#low < THRESHOLD) return undefined;
-    const run = this.#high >= THRESHOLD ? this.#highRun : this.#lowRun;
-    const shifted = this.#recent.slice(-Math.min(run, RECENT_SAMPLES_MAX));
-    this.#restore({ high: 0, low: 0, highRun: 0, lowRun: 0, recent: [] });
+    const shifted = this.#recent;
+    this.#restore({ high: 0, low: 0, recent: [] });
     return shifted;
   }
 
@@ -51,8 +43,6 @@ export class ShiftDetector {
     return {
       high: this.#high,
       low: this.#low,
-      highRun: this.#highRun,
-      lowRun: this.#lowRun,
       recent: this.#recent.map(copySample),
     };
   }
@@ -64,11 +54,9 @@ export class ShiftDetector {
     return detector;
   }
 
-  #restore({ high, low, highRun, lowRun, recent }: ShiftState): void {
+  #restore({ high, low, recent }: ShiftState): void {
     this.#high = high;
     this.#low = low;
-    this.#highRun = highRun;
-    this.#lowRun = lowRun;
     this.#recent = recent.map(copySample);
   }
 }

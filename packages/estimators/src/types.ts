@@ -53,6 +53,7 @@ export interface RegressionState {
   readonly unitNs: number;
   readonly noise: number;
   readonly logCalibration: number;
+  readonly priorSpread: number;
   /** Per feature; 0 before it was first seen other than 0. */
   readonly scales: readonly number[];
   readonly coefficients: readonly number[];
@@ -65,8 +66,6 @@ export interface RegressionState {
 export interface ShiftState {
   readonly high: number;
   readonly low: number;
-  readonly highRun: number;
-  readonly lowRun: number;
   /** The last observations, oldest first. */
   readonly recent: readonly Sample[];
 }

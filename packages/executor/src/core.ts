@@ -5,19 +5,26 @@ import {
   ResidencyLedger,
   type Template,
 } from "@slicescheduler/gmg";
+import { checkAdmissible, type Surroundings, whyUnavailable } from "./admission.ts";
+import { Attempts } from "./attempts.ts";
 import { ExecutorError } from "./errors.ts";
 import { checkAccelerator, checkIssue, checkRecv, checkWhole } from "./instructions.ts";
 import { AcceleratorQueue } from "./queue.ts";
 import { type ExecutorStats, type Leftovers, leftoversOf, Tally } from "./stats.ts";
 import { type PendingTransfer, TransferTable } from "./transfers.ts";
-import type { ExecutorEvent, ExecutorInstruction, IssuedInput, IssueInstruction } from "./types.ts";
+import type { ExecutorEvent, ExecutorInstruction, IssueInstruction } from "./types.ts";
 
 /** What the backend does next. */
 export type ExecutorAction =
   /** Hand the event to the master. */
   | { readonly type: "deliver"; readonly event: ExecutorEvent }
   /** Run the operator, then call `operatorEnded` or `operatorFailed`. */
-  | { readonly type: "startOperator"; readonly instruction: IssueInstruction }
+  | {
+      readonly type: "startOperator";
+      readonly instruction: IssueInstruction;
+      /** How often this operator of this instance was issued in vain before: withdrawn or failed. */
+      readonly attempt: number;
+    }
   /** Move the data, then call `transferEnded` or `transferFailed`. */
   | { readonly type: "startTransfer"; readonly transfer: StartedTransfer };
 
@@ -50,11 +57,13 @@ export class ExecutorCore {
   readonly ledger: ResidencyLedger;
   readonly #queues: readonly AcceleratorQueue[];
   readonly #transfers: TransferTable;
+  readonly #surroundings: Surroundings;
   readonly #templates = new Map<string, Template>();
   /** Accelerator of every operator in a queue, by issue number. */
   readonly #acceleratorOf = new Map<number, number>();
   /** Bytes of every transfer that has its receive buffer. */
   readonly #bytesOf = new Map<number, number>();
+  readonly #attempts = new Attempts();
   readonly #tally: Tally;
   /** Accelerators on which something may be able to start. */
   readonly #touched = new Set<number>();
@@ -67,6 +76,7 @@ export class ExecutorCore {
     this.ledger = new ResidencyLedger(cluster.accelerators, options);
     this.#queues = cluster.accelerators.map(({ index }) => new AcceleratorQueue(index, this.ledger));
     this.#transfers = new TransferTable(cluster.accelerators.length, this.ledger);
+    this.#surroundings = { cluster, ledger: this.ledger, transfers: this.#transfers };
     this.#tally = new Tally(cluster.accelerators.length);
   }
 
@@ -89,6 +99,7 @@ export class ExecutorCore {
     if (queue === undefined) return;
     const { instruction, startedNs } = queue.end(issueNumber, nowNs);
     this.#forget(issueNumber, queue.accelerator);
+    this.#attempts.done(instruction.instance, instruction.operator);
     this.#tally.ranOperator(queue.accelerator, nowNs - startedNs);
     const raised: number[] = [];
     for (const { tensor } of instruction.outputs) this.#transfers.raise(tensor, queue.accelerator, nowNs, raised);
@@ -170,23 +181,31 @@ export class ExecutorCore {
   #apply(instruction: ExecutorInstruction, nowNs: number, raised: number[]): void {
     switch (instruction.type) {
       case "registerTemplate":
-        return this.#register(instruction);
+        this.#register(instruction);
+        break;
       case "loadWeights":
-        return this.#loadWeights(instruction);
+        this.#loadWeights(instruction);
+        break;
       case "issue":
-        return this.#issue(instruction, nowNs, raised);
+        this.#issue(instruction, nowNs, raised);
+        break;
       case "activate":
-        return this.#activate(instruction, nowNs);
+        this.#activate(instruction, nowNs);
+        break;
       case "withdraw":
-        return this.#withdraw(instruction, nowNs);
+        this.#withdraw(instruction, nowNs);
+        break;
       case "activateRecv":
-        return this.#receive(instruction, nowNs);
+        this.#receive(instruction, nowNs);
+        break;
       case "activateSend":
-        return this.#send(instruction, nowNs);
+        this.#send(instruction, nowNs);
+        break;
       case "release":
-        return this.#release(instruction);
+        this.#release(instruction);
+        break;
       default:
-        return unknownInstruction(instruction);
+        unknownInstruction(instruction);
     }
   }
 
@@ -216,12 +235,20 @@ export class ExecutorCore {
   }
 
   #issue(instruction: IssueInstruction, nowNs: number, raised: number[]): void {
-    this.#checkIssue(instruction);
     const { issueNumber, accelerator, inputs } = instruction;
+    checkIssue(instruction, this.#queues.length);
+    if (issueNumber <= this.#newestIssue) {
+      const found = `issue ${issueNumber} came after issue ${this.#newestIssue}`;
+      throw new ExecutorError("ISSUE_ORDER", `${found}; issue numbers rise and are never used again`);
+    }
+    checkAdmissible(instruction, this.template(instruction.template), this.#surroundings);
     this.#newestIssue = issueNumber;
     for (const input of inputs) {
-      const reason = this.#whyUnavailable(input, accelerator);
-      if (reason !== null) return this.#failed(instruction, nowNs, reason);
+      const reason = whyUnavailable(input, accelerator, this.#surroundings);
+      if (reason !== null) {
+        this.#failed(instruction, nowNs, reason);
+        return;
+      }
     }
     for (const { tensor, transfer, source } of inputs) {
       if (transfer === null || this.ledger.has(tensor, accelerator)) continue;
@@ -233,56 +260,19 @@ export class ExecutorCore {
     this.#touched.add(accelerator);
   }
 
-  #checkIssue(instruction: IssueInstruction): void {
-    checkIssue(instruction, this.#queues.length);
-    const { issueNumber, accelerator, operator, inputs, outputs } = instruction;
-    if (issueNumber <= this.#newestIssue) {
-      const found = `issue ${issueNumber} came after issue ${this.#newestIssue}`;
-      throw new ExecutorError("ISSUE_ORDER", `${found}; issue numbers rise and are never used again`);
-    }
-    const { name, operators } = this.template(instruction.template);
-    if (operator >= operators.length) {
-      const found = `asks for operator ${operator} of template ${JSON.stringify(name)}, which has ${operators.length}`;
-      throw new ExecutorError("INVALID_INSTRUCTION", `issue ${issueNumber} ${found}`);
-    }
-    for (const { tensor } of outputs) {
-      if (!this.ledger.has(tensor, accelerator)) continue;
-      const found = `issue ${issueNumber} would produce tensor ${tensor}, which accelerator ${accelerator} has or expects`;
-      throw new ExecutorError("DUPLICATE_OUTPUT", `${found}; every issue of an operator has tensors of its own`);
-    }
-    for (const { tensor, transfer, source } of inputs) {
-      if (transfer === null || this.ledger.has(tensor, accelerator)) continue;
-      if (this.cluster.route(source, accelerator) === undefined || this.#transfers.get(transfer) !== undefined) {
-        const found = `plans transfer ${transfer} of tensor ${tensor} from accelerator ${source} to ${accelerator}`;
-        const wrong = "but there is no way between them, or that number is another pending transfer's";
-        throw new ExecutorError("INVALID_INSTRUCTION", `issue ${issueNumber} ${found}, ${wrong}`);
-      }
-    }
-  }
-
-  /** Whether timing has made an input impossible: its copy is gone, or comes by another transfer. Null when all is well. */
-  #whyUnavailable({ tensor, transfer, source }: IssuedInput, accelerator: number): string | null {
-    if (this.ledger.has(tensor, accelerator)) {
-      const incoming = this.#transfers.incoming(tensor, accelerator);
-      if (incoming === undefined || transfer === null || incoming.transfer === transfer) return null;
-      return `input tensor ${tensor} is on its way to accelerator ${accelerator} by transfer ${incoming.transfer}, not by ${transfer}`;
-    }
-    if (transfer === null)
-      return `input tensor ${tensor} is neither present on, nor produced on, nor on its way to accelerator ${accelerator}`;
-    if (this.ledger.has(tensor, source)) return null;
-    return `input tensor ${tensor} is neither present on nor expected on accelerator ${source}, from where it was to come`;
-  }
-
   #activate({ issueNumber }: Instruction<"activate">, nowNs: number): void {
     const accelerator = this.#acceleratorOf.get(issueNumber);
-    if (accelerator === undefined) return this.#late(issueNumber);
-    if (this.#queueAt(accelerator).activate(issueNumber, nowNs)) this.#touched.add(accelerator);
+    if (accelerator === undefined) this.#late(issueNumber);
+    else if (this.#queueAt(accelerator).activate(issueNumber, nowNs)) this.#touched.add(accelerator);
     else this.#tally.ignored++;
   }
 
   #withdraw({ issueNumber }: Instruction<"withdraw">, nowNs: number): void {
     const accelerator = this.#acceleratorOf.get(issueNumber);
-    if (accelerator === undefined) return this.#late(issueNumber);
+    if (accelerator === undefined) {
+      this.#late(issueNumber);
+      return;
+    }
     const queue = this.#queueAt(accelerator);
     if (queue.running?.instruction.issueNumber === issueNumber) return;
     const { instruction } = queue.withdraw(issueNumber, nowNs);
@@ -293,6 +283,7 @@ export class ExecutorCore {
       this.#transfers.cancel(incoming.transfer, nowNs);
       this.#cancelled(incoming, nowNs);
     }
+    this.#attempts.inVain(instruction.instance, instruction.operator);
     this.#cancelOnward(instruction, nowNs);
     this.#deliver({ type: "withdrawn", issueNumber });
   }
@@ -300,19 +291,26 @@ export class ExecutorCore {
   #receive(instruction: Instruction<"activateRecv">, nowNs: number): void {
     const { transfer, bytes } = instruction;
     const pending = this.#transfers.get(transfer);
-    if (pending === undefined) return this.#lateTransfer(transfer);
-    checkRecv(instruction, pending);
+    if (pending === undefined) {
+      this.#lateTransfer(transfer);
+      return;
+    }
+    checkRecv(instruction, pending, this.ledger);
     const refused = this.#transfers.receive(transfer, bytes, nowNs);
     if (refused === null) {
       this.#bytesOf.set(transfer, bytes);
-      return this.#deliver({ type: "recvReady", transfer });
+      this.#deliver({ type: "recvReady", transfer });
+    } else {
+      this.#tally.overCapacityRefused++;
+      this.#deliver({ type: "recvFailed", transfer, reason: refused });
     }
-    this.#tally.overCapacityRefused++;
-    this.#deliver({ type: "recvFailed", transfer, reason: refused });
   }
 
   #send({ transfer }: Instruction<"activateSend">, nowNs: number): void {
-    if (this.#transfers.get(transfer) === undefined) return this.#lateTransfer(transfer);
+    if (this.#transfers.get(transfer) === undefined) {
+      this.#lateTransfer(transfer);
+      return;
+    }
     const { tensor, source, destination } = this.#transfers.send(transfer, nowNs);
     const bytes = this.#bytesOf.get(transfer) ?? 0;
     this.#actions.push({ type: "startTransfer", transfer: { transfer, tensor, source, destination, bytes } });
@@ -336,7 +334,8 @@ export class ExecutorCore {
         const { instruction } = start.operator;
         const { issueNumber } = instruction;
         if (start.refused === null) {
-          this.#actions.push({ type: "startOperator", instruction });
+          const attempt = this.#attempts.of(instruction.instance, instruction.operator);
+          this.#actions.push({ type: "startOperator", instruction, attempt });
           this.#deliver({ type: "operatorStarted", issueNumber });
           break;
         }
@@ -349,6 +348,7 @@ export class ExecutorCore {
 
   #failed(instruction: IssueInstruction, nowNs: number, reason: string): void {
     this.#tally.failed++;
+    this.#attempts.inVain(instruction.instance, instruction.operator);
     this.#cancelOnward(instruction, nowNs);
     this.#deliver({ type: "operatorFailed", issueNumber: instruction.issueNumber, reason });
   }

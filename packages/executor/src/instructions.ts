@@ -1,4 +1,5 @@
 /** What makes an instruction wrong whatever the state: impossible numbers, references to nothing, the same tensor twice. */
+import type { ResidencyLedger } from "@slicescheduler/gmg";
 import { ExecutorError } from "./errors.ts";
 import type { ExecutorInstruction, IssueInstruction } from "./types.ts";
 
@@ -40,15 +41,20 @@ export function checkIssue(instruction: IssueInstruction, accelerators: number):
 export function checkRecv(
   instruction: Extract<ExecutorInstruction, { type: "activateRecv" }>,
   planned: { readonly tensor: number; readonly source: number; readonly destination: number },
+  ledger: ResidencyLedger,
 ): void {
   const { transfer, tensor, source, destination, bytes } = instruction;
   checkWhole(instruction, "bytes", bytes);
-  if (tensor === planned.tensor && source === planned.source && destination === planned.destination) return;
-  refuse(
-    instruction,
-    `says that transfer ${transfer} takes tensor ${tensor} from accelerator ${source} to ${destination}; it was issued to take ` +
-      `tensor ${planned.tensor} from ${planned.source} to ${planned.destination}`,
-  );
+  if (tensor !== planned.tensor || source !== planned.source || destination !== planned.destination) {
+    const issued = `it was issued to take tensor ${planned.tensor} from ${planned.source} to ${planned.destination}`;
+    const asked = `takes tensor ${tensor} from accelerator ${source} to ${destination}`;
+    refuse(instruction, `says that transfer ${transfer} ${asked}; ${issued}`);
+  }
+  if (ledger.isPresent(tensor, source) && bytes !== ledger.bytesOf(tensor, source))
+    refuse(
+      instruction,
+      `asks for ${bytes} bytes; tensor ${tensor} has ${ledger.bytesOf(tensor, source)} at its source`,
+    );
 }
 
 /** Throws UNKNOWN_ACCELERATOR. */

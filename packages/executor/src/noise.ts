@@ -5,13 +5,20 @@ const OPERATOR_STREAM = 0;
 const TRANSFER_STREAM = 1;
 const WORD = 2 ** 32;
 
+/** Which run of an operator it is. */
+export interface OperatorDraw {
+  readonly instance: number;
+  readonly operator: number;
+  /** How often it was issued in vain before. */
+  readonly attempt: number;
+}
+
 /**
  * Multiplicative noise: log-normal factors of mean 1 and the given coefficients of variation, so that durations stay
  * positive and, on average, what they are without noise. Coefficients are from 0 (none) to 10.
  *
- * The factor of an operator depends on the seed, its instance and its index, that of a transfer on the seed and its number:
- * the same whatever was drawn before. An operator that is withdrawn and issued again keeps its factor. The third word of the
- * counter is free for the attempt, once devices can fail operators that ran.
+ * The factor of an operator depends on the seed, its instance, its index and the attempt, that of a transfer on the seed and
+ * its number, and on nothing else: it is the same in whatever order they are asked for.
  */
 export class Noise {
   readonly #key0: number;
@@ -29,9 +36,9 @@ export class Noise {
     this.#transferSigma = sigmaOf("transferCv", transferCv);
   }
 
-  operatorFactor(instance: number, operator: number): number {
+  operatorFactor({ instance, operator, attempt }: OperatorDraw): number {
     if (this.#operatorSigma === 0) return 1;
-    const counter: Words = [lowWord(instance), operator, 0, highWord(instance) * 2 + OPERATOR_STREAM];
+    const counter: Words = [lowWord(instance), operator, attempt, highWord(instance) * 2 + OPERATOR_STREAM];
     return logNormal(this.#operatorSigma, philox4x32(counter, this.#key0, this.#key1));
   }
 

@@ -47,8 +47,8 @@ export class SimulatedTime implements Clock {
   #nowNs = 0;
   #sequence = 0;
   #pending = 0;
-  #running = false;
-  #armed = false;
+  #running: boolean = false;
+  #armed: boolean = false;
 
   constructor(options: SimulatedTimeOptions = {}) {
     this.#autoAdvance = options.autoAdvance ?? false;

@@ -64,8 +64,8 @@ class VirtualBackend implements VirtualExecutor {
   /** Ends of operators and transfers that were started. */
   readonly #timers = new Set<SimulatedTimer>();
   #opened: Opened | null = null;
-  #isClosed = false;
-  #isDraining = false;
+  #isClosed: boolean = false;
+  #isDraining: boolean = false;
 
   constructor(options: VirtualExecutorOptions) {
     this.#options = options;
@@ -111,18 +111,21 @@ class VirtualBackend implements VirtualExecutor {
    * out at the end.
    */
   #cause(opened: Opened, happen: () => void): void {
-    if (this.#isDraining) return happen();
+    if (this.#isDraining) {
+      happen();
+      return;
+    }
     this.#isDraining = true;
     const errors: unknown[] = [];
-    attempt(happen, errors);
+    collect(happen, errors);
     try {
       while (!this.#isClosed) {
         const action = opened.core.next(this.time.nowNs());
         if (action === undefined) break;
-        if (action.type === "deliver") attempt(() => opened.context.deliver(action.event), errors);
+        if (action.type === "deliver") collect(() => opened.context.deliver(action.event), errors);
         else if (action.type === "startOperator")
-          attempt(() => this.#startOperator(opened, action.instruction), errors);
-        else attempt(() => this.#startTransfer(opened, action.transfer), errors);
+          collect(() => this.#startOperator(opened, action.instruction, action.attempt), errors);
+        else collect(() => this.#startTransfer(opened, action.transfer), errors);
       }
     } finally {
       this.#isDraining = false;
@@ -131,7 +134,7 @@ class VirtualBackend implements VirtualExecutor {
     if (errors.length > 1) throw new AggregateError(errors, `${errors.length} errors at ${this.time.nowNs()} ns`);
   }
 
-  #startOperator(opened: Opened, instruction: IssueInstruction): void {
+  #startOperator(opened: Opened, instruction: IssueInstruction, attempt: number): void {
     const { core, cluster } = opened;
     const { issueNumber, instance, operator } = instruction;
     const template = core.template(instruction.template);
@@ -139,7 +142,7 @@ class VirtualBackend implements VirtualExecutor {
     const work = virtualOperator(instruction, template, accelerator, this.#bindings);
     try {
       const trueNs = (this.#options.operatorNs ?? rooflineOperatorNs)(work);
-      const factor = this.#noise.operatorFactor(instance, operator);
+      const factor = this.#noise.operatorFactor({ instance, operator, attempt });
       const durationNs = noisyNs(trueNs, factor, () => `operator ${work.template}/${work.operatorName}`);
       this.#after(durationNs, EVENT_KIND.operator, issueNumber, opened, () =>
         core.operatorEnded(issueNumber, this.time.nowNs()),
@@ -172,8 +175,11 @@ class VirtualBackend implements VirtualExecutor {
   #after(durationNs: number, kind: number, number: number, opened: Opened, end: () => void): void {
     const timer = this.time.at(this.time.nowNs() + durationNs, { kind, number }, () => {
       this.#timers.delete(timer);
-      if (this.#isDraining)
+      if (this.#isDraining) {
+        // Whoever drives the clock from within a delivery is told so; the end itself must not be lost.
+        this.#after(0, kind, number, opened, end);
         throw new ExecutorError("REENTRANT", "time was advanced from within an event; return from it first");
+      }
       this.#cause(opened, end);
     });
     this.#timers.add(timer);
@@ -185,7 +191,7 @@ class VirtualBackend implements VirtualExecutor {
   }
 }
 
-function attempt(action: () => void, errors: unknown[]): void {
+function collect(action: () => void, errors: unknown[]): void {
   try {
     action();
   } catch (error) {

@@ -1,3 +1,5 @@
+import { Arbiter } from "@slicescheduler/arbitration";
+import { compileCluster } from "@slicescheduler/gmg";
 import {
   type Executor,
   type ExecutorEvent,
@@ -12,17 +14,24 @@ export interface Logged {
   readonly event: ExecutorEvent;
 }
 
-/** Selects transfers in the order of their numbers, one per egress and ingress. */
+/** As little of a master as transfers need: the arbiter, and a second try for receive buffers that did not fit. */
 export class MiniMaster {
   readonly log: Logged[] = [];
   readonly #executor: Executor;
+  readonly #arbiter: Arbiter;
   readonly #transfers: readonly PlannedTransfer[];
   readonly #bytesOf: ReadonlyMap<number, number>;
-  readonly #waiting = new Set<number>();
-  readonly #sending = new Set<number>();
+  readonly #refused = new Set<number>();
 
   constructor(executor: Executor, plan: Plan) {
+    const { accelerators, linkCapacity } = compileCluster(clusterOf(plan));
     this.#executor = executor;
+    this.#arbiter = new Arbiter({
+      accelerators: plan.accelerators,
+      portCapacity: accelerators.map(({ copyEngines }) => copyEngines),
+      linkCapacity,
+      route: () => [],
+    });
     this.#transfers = issuesOf(plan).transfers;
     this.#bytesOf = new Map(
       plan.operators.flatMap(({ outputs }) => outputs.map((output) => [output.tensor, output.bytes])),
@@ -30,44 +39,54 @@ export class MiniMaster {
   }
 
   handle(event: ExecutorEvent): void {
-    this.log.push({ atNs: this.#executor.clock.nowNs(), event });
+    const nowNs = this.#executor.clock.nowNs();
+    this.log.push({ atNs: nowNs, event });
     switch (event.type) {
       case "intentsRaised":
-        for (const transfer of event.transfers) this.#waiting.add(transfer);
-        this.select();
+        for (const transfer of event.transfers) this.#raise(transfer, nowNs);
         break;
       case "recvReady":
+        this.#arbiter.recvReady(event.transfer, nowNs);
         this.#executor.execute([{ type: "activateSend", transfer: event.transfer }]);
         break;
       case "recvFailed":
-        this.#sending.delete(event.transfer);
-        this.#waiting.add(event.transfer);
+        this.#arbiter.failed(event.transfer, nowNs);
+        this.#refused.add(event.transfer);
         break;
       case "transferDone":
+        this.#arbiter.done(event.transfer, nowNs);
+        break;
       case "transferFailed":
-        this.#sending.delete(event.transfer);
-        this.select();
+        this.#arbiter.failed(event.transfer, nowNs);
         break;
       default:
     }
+    this.#select(nowNs);
   }
 
-  select(): void {
-    const selected: PlannedTransfer[] = [];
-    for (const transfer of this.#transfers.filter((one) => this.#waiting.has(one.transfer))) {
-      const sending = this.#transfers.filter((one) => this.#sending.has(one.transfer));
-      if (sending.some((one) => one.source === transfer.source || one.destination === transfer.destination)) continue;
-      this.#waiting.delete(transfer.transfer);
-      this.#sending.add(transfer.transfer);
-      selected.push(transfer);
-    }
+  /** Raises again what did not fit. */
+  retry(): void {
+    const nowNs = this.#executor.clock.nowNs();
+    const refused = [...this.#refused];
+    this.#refused.clear();
+    for (const transfer of refused) this.#raise(transfer, nowNs);
+    this.#select(nowNs);
+  }
+
+  #raise(transfer: number, nowNs: number): void {
+    const planned = this.#transfers[transfer];
+    if (planned === undefined) throw new Error(`transfer ${transfer} was never planned`);
+    this.#arbiter.intent({ ...planned, bytes: this.#bytesOf.get(planned.tensor) ?? 0, rank: 0 }, nowNs);
+  }
+
+  #select(nowNs: number): void {
+    const selected = this.#arbiter.select(nowNs);
     if (selected.length === 0) return;
     this.#executor.execute(
-      selected.map((transfer) => ({
-        type: "activateRecv",
-        ...transfer,
-        bytes: this.#bytesOf.get(transfer.tensor) ?? 0,
-      })),
+      selected.map(({ transfer, source, destination, bytes }) => {
+        const tensor = this.#transfers[transfer]?.tensor ?? -1;
+        return { type: "activateRecv", transfer, tensor, source, destination, bytes };
+      }),
     );
   }
 }
@@ -86,7 +105,7 @@ export function opened(
   const executor = virtualExecutor({
     seed: options.seed ?? 1,
     time,
-    operatorNs: ({ operatorIndex }) => plan.operators[operatorIndex]?.durationNs ?? Number.NaN,
+    operatorNs: ({ operator }) => plan.operators[operator]?.durationNs ?? Number.NaN,
     transferNs: ({ bytes }) => sendNs(bytes),
     operatorCv: options.cv ?? 0,
     transferCv: options.cv ?? 0,

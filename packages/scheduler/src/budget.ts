@@ -25,7 +25,7 @@ export class IssueBudget {
     this.#accelerators = accelerators;
     this.#timeliness = options.timeliness ?? 0.1;
     this.#simulatedOperatorsPerMs = options.simulatedOperatorsPerMs ?? 1000;
-    this.#operatorsPerAcceleratorMax = options.operatorsPerAcceleratorMax ?? 4;
+    this.#operatorsPerAcceleratorMax = options.operatorsPerAcceleratorMax ?? 32;
   }
 
   get operatorsMax(): number {

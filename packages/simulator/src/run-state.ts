@@ -91,7 +91,7 @@ export class RunState {
   targetsDoneNs = 0;
 
   /** Changes of the bytes in use, when asked for. */
-  keepsTimeline = false;
+  keepsTimeline = false as boolean;
   samples = 0;
   sampleNs = new Float64Array(0);
   sampleBytes = new Float64Array(0);

@@ -1,0 +1,215 @@
+/** Random problems as lists of adder calls, so that the simulator and its twin are told the same. */
+import fc from "fast-check";
+import type { AcceleratorState, SimulatorOptions } from "../src/index.ts";
+
+/** The adders, with plain numbers. */
+export interface Adders {
+  addTensor(accelerator: number, bytes: number, held: boolean, aliases: number): number;
+  addCopy(tensor: number, accelerator: number, held: boolean): void;
+  addOperator(accelerator: number, durationNs: number, rank: number, issue: number, workspace: number): number;
+  addInput(operator: number, tensor: number, source: number): void;
+  addOutput(operator: number, bytes: number, held: boolean, aliases: number): number;
+  setRunning(operator: number, remainingNs: number): void;
+  setReadySince(operator: number, sinceNs: number): void;
+  setTransferring(tensor: number, source: number, destination: number, remainingNs: number): void;
+  setIntentSince(tensor: number, destination: number, sinceNs: number): void;
+  setHeld(tensor: number, accelerator: number, held: boolean): void;
+}
+
+export type Call = (to: Adders) => unknown;
+
+export interface Program {
+  readonly options: SimulatorOptions;
+  readonly nowNs: number;
+  readonly accelerators: readonly AcceleratorState[];
+  readonly base: readonly Call[];
+  /** Each to be laid over the base. */
+  readonly candidates: readonly (readonly Call[])[];
+}
+
+const few = fc.nat(5);
+const picks = fc.array(fc.nat(), { maxLength: 3 });
+const operator = fc.record({
+  accelerator: fc.nat(),
+  durationNs: fc.integer({ min: 1, max: 6 }),
+  rank: fc.nat(3),
+  issueKey: fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: few }),
+  workspace: few,
+  inputs: picks,
+  outputs: fc.array(fc.record({ bytes: few, held: fc.boolean(), alias: fc.option(fc.nat(), { freq: 3 }) }), {
+    maxLength: 2,
+  }),
+  remainingNs: fc.option(fc.integer({ min: 1, max: 6 }), { freq: 2 }),
+  readySince: fc.option(fc.nat(10), { freq: 2 }),
+});
+const tensor = fc.record({
+  accelerator: fc.nat(),
+  bytes: few,
+  held: fc.boolean(),
+  alias: fc.option(fc.nat(), { freq: 3 }),
+  copyOn: fc.option(fc.nat(), { freq: 3 }),
+  flight: fc.option(fc.record({ to: fc.nat(), remainingNs: fc.integer({ min: 1, max: 6 }) }), { freq: 3 }),
+  intent: fc.option(fc.record({ to: fc.nat(), since: fc.nat(10) }), { freq: 3 }),
+  heldOn: fc.option(fc.nat(), { freq: 3 }),
+});
+const addition = fc.record({
+  operators: fc.array(operator, { maxLength: 12 }),
+  /** Inputs from a later operator, which can close a cycle. */
+  loops: fc.array(fc.tuple(fc.nat(), fc.nat()), { maxLength: 1 }),
+  holds: fc.array(fc.tuple(fc.nat(), fc.nat(), fc.boolean()), { maxLength: 2 }),
+});
+const cluster = fc.record({
+  accelerators: fc.integer({ min: 1, max: 4 }),
+  engines: fc.array(fc.integer({ min: 1, max: 2 }), { minLength: 4, maxLength: 4 }),
+  links: fc.array(fc.integer({ min: 1, max: 2 }), { minLength: 1, maxLength: 3 }),
+  granularityBytes: fc.constantFrom(1, 1, 4),
+  capacityBytes: fc.constantFrom(1e6, 1e6, 30, 60),
+  agingNs: fc.constantFrom(1e9, 2, 5),
+  reserveNs: fc.constantFrom(4e9, 0, 3, 10),
+  nowNs: fc.constantFrom(0, 20),
+});
+
+/** Keeps what the rules of the adders need to know, and turns picks into legal calls. */
+class Builder {
+  readonly accelerators: number;
+  readonly nowNs: number;
+  tensors: { on: Set<number>; home: number; produced: boolean }[] = [];
+  operators: { accelerator: number; inputs: number[] }[] = [];
+  issued = 0;
+  readonly running = new Set<number>();
+  /** Ports of transfers in flight, one each, so that they can never be overcommitted. */
+  readonly busy = new Set<string>();
+
+  constructor(accelerators: number, nowNs: number) {
+    this.accelerators = accelerators;
+    this.nowNs = nowNs;
+  }
+
+  copy(): Builder {
+    const copy = new Builder(this.accelerators, this.nowNs);
+    copy.tensors = this.tensors.map(({ on, home, produced }) => ({ on: new Set(on), home, produced }));
+    copy.operators = this.operators.map(({ accelerator, inputs }) => ({ accelerator, inputs: [...inputs] }));
+    copy.issued = this.issued;
+    for (const it of this.running) copy.running.add(it);
+    for (const it of this.busy) copy.busy.add(it);
+    return copy;
+  }
+
+  tensor(it: typeof tensor extends fc.Arbitrary<infer T> ? T : never): Call[] {
+    const calls: Call[] = [];
+    const accelerator = it.accelerator % this.accelerators;
+    const here = [...this.tensors.keys()].filter((index) => this.tensors[index]?.home === accelerator);
+    const aliases = it.alias === null || here.length === 0 ? -1 : (here[it.alias % here.length] as number);
+    calls.push((to) => to.addTensor(accelerator, it.bytes, it.held, aliases));
+    const index = this.tensors.length;
+    const present = new Set([accelerator]);
+    const declared = new Set([accelerator]);
+    if (it.copyOn !== null && !declared.has(it.copyOn % this.accelerators)) {
+      const on = it.copyOn % this.accelerators;
+      calls.push((to) => to.addCopy(index, on, it.held));
+      present.add(on);
+      declared.add(on);
+    }
+    const flight = it.flight === null ? -1 : it.flight.to % this.accelerators;
+    const ports = ["any", `out ${accelerator}`, `in ${flight}`];
+    if (it.flight !== null && !declared.has(flight) && !ports.some((port) => this.busy.has(port))) {
+      const { remainingNs } = it.flight;
+      calls.push((to) => to.setTransferring(index, accelerator, flight, remainingNs));
+      for (const port of ports) this.busy.add(port);
+      declared.add(flight);
+    }
+    if (it.intent !== null && !declared.has(it.intent.to % this.accelerators)) {
+      const { to: destination, since } = it.intent;
+      calls.push((to) => to.setIntentSince(index, destination % this.accelerators, Math.min(since, this.nowNs)));
+    }
+    if (it.heldOn !== null) {
+      const on = it.heldOn % this.accelerators;
+      calls.push((to) => to.setHeld(index, on, true));
+    }
+    this.tensors.push({ on: present, home: accelerator, produced: false });
+    return calls;
+  }
+
+  operator(it: typeof operator extends fc.Arbitrary<infer T> ? T : never): Call[] {
+    const accelerator = it.accelerator % this.accelerators;
+    const index = this.operators.length;
+    const issueNumber = it.issueKey * 1000 + this.issued++;
+    const calls: Call[] = [
+      (to) => to.addOperator(accelerator, it.durationNs, it.rank, issueNumber, it.workspace),
+    ];
+    const inputs: number[] = [];
+    for (const pick of this.tensors.length === 0 ? [] : it.inputs) {
+      const input = pick % this.tensors.length;
+      const { on, produced } = this.tensors[input] ?? { on: new Set<number>(), produced: true };
+      const sources = [-1, ...(produced ? [] : on)];
+      const source = sources[pick % sources.length] as number;
+      calls.push((to) => to.addInput(index, input, source));
+      inputs.push(input);
+    }
+    const present = inputs.every((input) => this.tensors[input]?.on.has(accelerator));
+    const { remainingNs, readySince } = it;
+    if (remainingNs !== null && present && !this.running.has(accelerator)) {
+      this.running.add(accelerator);
+      calls.push((to) => to.setRunning(index, remainingNs));
+    } else if (readySince !== null) calls.push((to) => to.setReadySince(index, Math.min(readySince, this.nowNs)));
+    for (const { bytes, held, alias } of it.outputs) {
+      const aliases = alias === null || inputs.length === 0 ? -1 : (inputs[alias % inputs.length] as number);
+      calls.push((to) => to.addOutput(index, bytes, held, aliases));
+      this.tensors.push({ on: new Set(), home: accelerator, produced: true });
+    }
+    this.operators.push({ accelerator, inputs });
+    return calls;
+  }
+
+  addition(it: typeof addition extends fc.Arbitrary<infer T> ? T : never): Call[] {
+    const first = this.operators.length;
+    const calls = it.operators.flatMap((each) => this.operator(each));
+    const added = this.operators.length - first;
+    for (const [pick, input] of it.loops) {
+      if (added === 0 || this.running.size > 0 || this.tensors.length === 0) continue;
+      calls.push((to) => to.addInput(first + (pick % added), input % this.tensors.length, -1));
+    }
+    for (const [pick, on, held] of it.holds) {
+      if (this.tensors.length === 0) continue;
+      calls.push((to) => to.setHeld(pick % this.tensors.length, on % this.accelerators, held));
+    }
+    return calls;
+  }
+}
+
+export const program: fc.Arbitrary<Program> = fc
+  .record({
+    cluster,
+    tensors: fc.array(tensor, { maxLength: 6 }),
+    base: addition,
+    candidates: fc.array(addition, { minLength: 1, maxLength: 3 }),
+  })
+  .map(({ cluster: it, tensors, base, candidates }) => {
+    const builder = new Builder(it.accelerators, it.nowNs);
+    const calls = [...tensors.flatMap((each) => builder.tensor(each)), ...builder.addition(base)];
+    return {
+      options: {
+        topology: {
+          accelerators: it.accelerators,
+          portCapacity: it.engines.slice(0, it.accelerators),
+          linkCapacity: it.links,
+          // Some pairs share a link, some take two, some none.
+          route: (source: number, destination: number) =>
+            [...new Set([source + destination, 3 * source + 2 * destination])]
+              .map((link) => link % (it.links.length + 1))
+              .filter((link, at, all) => link < it.links.length && all.indexOf(link) === at),
+        },
+        transferNs: (source: number, destination: number, bytes: number) => 1 + ((5 * source + 3 * destination + bytes) % 7),
+        agingNs: it.agingNs,
+        reserveNs: it.reserveNs,
+      },
+      nowNs: it.nowNs,
+      accelerators: Array.from({ length: it.accelerators }, (_, index) => ({
+        capacityBytes: it.capacityBytes,
+        fixedBytes: index,
+        granularityBytes: it.granularityBytes,
+      })),
+      base: calls,
+      candidates: candidates.map((each) => builder.copy().addition(each)),
+    };
+  });
