@@ -17,8 +17,14 @@ export interface Marks {
 
 type Row = readonly [label: string, ...cells: string[]];
 
+const PLAIN: Marks = { bold: (text) => text, dim: (text) => text };
+
 /** Renders the report; `host` holds this host's figures by policy. */
-export function renderReport(report: ReplayReport, host: ReadonlyMap<string, HostFigures>, marks: Marks): string {
+export function renderReport(
+  report: ReplayReport,
+  host: ReadonlyMap<string, HostFigures> = new Map(),
+  marks: Marks = PLAIN,
+): string {
   const names = Object.keys(report.policies);
   const results = Object.values(report.policies);
   const rows: Row[] = [["", ...names], ...figureRows(report, results), ...hostRows(names, host)];

@@ -39,7 +39,7 @@ function train(model: DurationModel, law: Law, random: () => number, samples: nu
   }
 }
 
-/** Median and mean of |predicted − true| / true over fresh features. */
+/** Median and ninth decile of |predicted − true| / true over fresh features. */
 function trueError(model: DurationModel, law: Law, random: () => number, factor = 1) {
   const errors: number[] = [];
   for (let sample = 0; sample < 99; sample++) {
@@ -48,7 +48,7 @@ function trueError(model: DurationModel, law: Law, random: () => number, factor 
     errors.push(Math.abs(model.predict(features, 1e6).durationNs - truth) / truth);
   }
   errors.sort((a, b) => a - b);
-  return { median: errors[49] ?? Number.NaN, mean: errors.reduce((sum, error) => sum + error, 0) / 99 };
+  return { median: errors[49] ?? Number.NaN, ninthDecile: errors[89] ?? Number.NaN };
 }
 
 describe("a linear law", () => {
@@ -60,10 +60,9 @@ describe("a linear law", () => {
         train(model, law, random, 300, 0.01);
         const error = trueError(model, law, random);
         expect(error.median).toBeLessThan(0.01);
-        // Where both features are near 0 the law is an extrapolation, and the mean has those points too.
-        expect(error.mean).toBeLessThan(0.05);
-        // With the law known exactly it would be the mean deviation of the noise, 0.8 %; it has such points too.
-        expect(model.accuracy().recentMape).toBeLessThan(0.05);
+        // The rest is where both features are near 0: a long way from most observations, relative to the duration.
+        expect(error.ninthDecile).toBeLessThan(0.03);
+        expect(model.accuracy().shifts).toBe(0);
       }),
       { numRuns: 60 },
     );

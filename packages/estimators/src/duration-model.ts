@@ -20,9 +20,9 @@ interface Expected {
  * Learns how long one kind of work takes from its features, online: recursive least squares with forgetting, the history
  * of exactly repeated features where there are at least three observations, the caller's prior before any. Paper §3.3.1.
  *
- * When everything takes 2 times as long for good, four observations settle it while noise is small (standard deviation up to
- * 5 %), about eight at 30 %. A shift too small to tell from noise is left to forgetting: 115 observations at the default
- * close nine tenths of the gap.
+ * When everything takes 2 times as long for good, four observations settle it while the noise's standard deviation is up to
+ * 2 %, mostly also at 10 %. A shift too small to tell from noise is left to forgetting: about 115 observations at the
+ * default close nine tenths of the gap.
  *
  * Throws `OPTIONS_INVALID`.
  */
@@ -143,14 +143,14 @@ export class DurationModel {
       logs.push(Math.log(observedNs / valueNs));
       allowed = Math.max(allowed, 2 * relativeError);
     }
-    // Medians, and below only what contradicts the law, since the first may still be from before the shift.
+    // Medians, and below only what contradicts the law, since the first one may still be from before the shift.
     const log = median(logs);
     const agree = median(logs.map((it) => Math.abs(it - log))) <= allowed;
     if (agree) regression.rescale(Math.exp(log));
     else regression.restart();
     this.#history.clear();
     for (const [index, { features, observedNs, priorNs }] of samples.entries()) {
-      if (Math.abs(logs[index] as number) <= SHIFT_AGREEMENT_LOG && !agree) continue;
+      if (Math.abs(logs[index] as number) < Math.abs(log) / 2) continue;
       if (!agree) regression.learn(features, observedNs, priorNs);
       this.#history.add(features, observedNs);
     }

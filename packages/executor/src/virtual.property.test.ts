@@ -31,7 +31,7 @@ test("agrees with the rules played slowly, to the nanosecond and to the byte", (
       const busyNs = plan.operators.reduce((sum, { durationNs }) => sum + durationNs, 0);
       expect(stats.accelerators.reduce((sum, accelerator) => sum + accelerator.busyNs, 0)).toBe(busyNs);
     }),
-    { numRuns: 400 },
+    { numRuns: 200 },
   );
 });
 
@@ -113,6 +113,6 @@ test("withdrawals at any time and operators that do not fit leave nothing behind
         if (stuck.length === 0) expect(usedHbmBytes).toBe(0);
       }
     }),
-    { numRuns: 400 },
+    { numRuns: 200 },
   );
 });

@@ -1,3 +1,4 @@
+export { type Dag, type DagAccelerator, type DagOperator, type DagTimeline, simulateDag } from "./dag.ts";
 export { SimulatorError, type SimulatorErrorCode } from "./errors.ts";
 export { Simulator } from "./simulator.ts";
 export type {

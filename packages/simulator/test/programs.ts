@@ -134,9 +134,7 @@ class Builder {
     const accelerator = it.accelerator % this.accelerators;
     const index = this.operators.length;
     const issueNumber = it.issueKey * 1000 + this.issued++;
-    const calls: Call[] = [
-      (to) => to.addOperator(accelerator, it.durationNs, it.rank, issueNumber, it.workspace),
-    ];
+    const calls: Call[] = [(to) => to.addOperator(accelerator, it.durationNs, it.rank, issueNumber, it.workspace)];
     const inputs: number[] = [];
     for (const pick of this.tensors.length === 0 ? [] : it.inputs) {
       const input = pick % this.tensors.length;
@@ -199,7 +197,8 @@ export const program: fc.Arbitrary<Program> = fc
               .map((link) => link % (it.links.length + 1))
               .filter((link, at, all) => link < it.links.length && all.indexOf(link) === at),
         },
-        transferNs: (source: number, destination: number, bytes: number) => 1 + ((5 * source + 3 * destination + bytes) % 7),
+        transferNs: (source: number, destination: number, bytes: number) =>
+          1 + ((5 * source + 3 * destination + bytes) % 7),
         agingNs: it.agingNs,
         reserveNs: it.reserveNs,
       },

@@ -216,7 +216,10 @@ export class SlowSimulator {
         ...[...this.#operators]
           .sort((a, b) => a.issueNumber - b.issueNumber)
           .filter((it) => Number.isNaN(it.doneNs))
-          .map((it) => ({ operator: it.index, tensors: it.needs.filter((c) => !c.present).map((c) => c.tensor.index) })),
+          .map((it) => ({
+            operator: it.index,
+            tensors: it.needs.filter((c) => !c.present).map((c) => c.tensor.index),
+          })),
         ...this.#transfers.filter((it) => Number.isNaN(it.doneNs)).map((it) => ({ transfer: it.transfer })),
       ],
     };
@@ -239,8 +242,7 @@ export class SlowSimulator {
     copy.arrival = {
       ...{ transfer: this.#transfers.length, from, to: copy, rank },
       durationNs:
-        copy.flight?.remainingNs ??
-        this.#options.transferNs(from.accelerator, copy.accelerator, copy.tensor.bytes),
+        copy.flight?.remainingNs ?? this.#options.transferNs(from.accelerator, copy.accelerator, copy.tensor.bytes),
       ...{ raisedNs: Number.NaN, startNs: Number.NaN, doneNs: Number.NaN },
     };
     from.sends++;
@@ -284,11 +286,23 @@ export class SlowSimulator {
     const operators = this.#memories.flatMap(({ running }) =>
       running === null
         ? []
-        : [{ atNs: running.startNs + running.durationNs, kind: 0, number: running.issueNumber, end: () => this.#endOperator(running) }],
+        : [
+            {
+              atNs: running.startNs + running.durationNs,
+              kind: 0,
+              number: running.issueNumber,
+              end: () => this.#endOperator(running),
+            },
+          ],
     );
     const transfers = this.#transfers
       .filter((it) => !Number.isNaN(it.startNs) && Number.isNaN(it.doneNs))
-      .map((it) => ({ atNs: it.startNs + it.durationNs, kind: 1, number: it.transfer, end: () => this.#endTransfer(it) }));
+      .map((it) => ({
+        atNs: it.startNs + it.durationNs,
+        kind: 1,
+        number: it.transfer,
+        end: () => this.#endTransfer(it),
+      }));
     const [event] = [...operators, ...transfers].sort(
       (a, b) => a.atNs - b.atNs || a.kind - b.kind || a.number - b.number,
     );
@@ -315,7 +329,8 @@ export class SlowSimulator {
     }
     this.#note(operator.accelerator);
     for (const copy of operator.outputs) this.#arrived(copy);
-    for (const transfer of this.#transfers) if (operator.outputs.includes(transfer.from)) transfer.raisedNs = this.#nowNs;
+    for (const transfer of this.#transfers)
+      if (operator.outputs.includes(transfer.from)) transfer.raisedNs = this.#nowNs;
     this.#select();
     this.#startNext(operator.accelerator);
   }
@@ -343,7 +358,7 @@ export class SlowSimulator {
   #select(): void {
     const { topology, agingNs = 1e9, reserveNs = 4e9 } = this.#options;
     const waited = (it: Transfer) => this.#nowNs - it.raisedNs;
-    const effective = (it: Transfer) => Math.max(0, it.rank - Math.floor(waited(it) / agingNs));
+    const effective = (it: Transfer) => it.rank - Math.floor(waited(it) / agingNs);
     const wants = ({ from, to }: Transfer) => [
       `egress ${from.accelerator}`,
       `ingress ${to.accelerator}`,
@@ -360,7 +375,9 @@ export class SlowSimulator {
       const inFlight = this.#transfers.filter((it) => !Number.isNaN(it.startNs) && Number.isNaN(it.doneNs));
       const taken = [...inFlight, ...chosen].flatMap(wants);
       const ways = wants(transfer);
-      const fits = ways.every((port) => taken.filter((it) => it === port).length < capacity(port) && !reserved.has(port));
+      const fits = ways.every(
+        (port) => taken.filter((it) => it === port).length < capacity(port) && !reserved.has(port),
+      );
       if (fits) chosen.push(transfer);
       else if (waited(transfer) >= reserveNs) for (const port of ways) reserved.add(port);
     }

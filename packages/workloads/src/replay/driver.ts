@@ -175,6 +175,7 @@ class SliceSchedulerEngine implements ReplayEngine {
   readonly #options: ReplayOptions;
   readonly #specs: readonly [PrefillSpec, DecodeSpec];
   readonly #time = new SimulatedTime();
+  readonly #listenerErrors: unknown[] = [];
   #scheduled = 0;
 
   constructor(options: ReplayOptions, prefill: PrefillSpec, decode: DecodeSpec) {
@@ -195,6 +196,10 @@ class SliceSchedulerEngine implements ReplayEngine {
       cluster,
       executor,
       priorities: ["online", "offline"],
+      // A listener that throws must stop the replay, not the process.
+      onListenerError: (error) => {
+        this.#listenerErrors.push(error);
+      },
       ...(options.hostNowNs === undefined ? {} : { hostNowNs: options.hostNowNs }),
     });
     this.prefill = this.scheduler.register(prefill);
@@ -221,6 +226,7 @@ class SliceSchedulerEngine implements ReplayEngine {
 
   run(): void {
     this.#time.run();
+    if (this.#listenerErrors.length > 0) throw this.#listenerErrors[0];
   }
 
   close(): void {
