@@ -8,11 +8,11 @@ const PAPER: Readonly<Record<string, { readonly requests: string; readonly token
 };
 
 export const measure: Measure = async (args) => {
-  let stdout = "";
-  const io = { ...processIo(), out: (text: string) => void (stdout += text) };
+  const printed: string[] = [];
+  const io = { ...processIo(), out: (text: string) => void printed.push(text) };
   const exitCode = await main(["replay", "--json", ...args], io);
   if (exitCode !== 0) process.exit(exitCode);
-  const report: ReplayReport = JSON.parse(stdout);
+  const report: ReplayReport = JSON.parse(printed.join(""));
   const beside = Object.entries(report.ratios).map(([baseline, { requestsPerSecond, tokensPerSecond }]) => {
     const paper = PAPER[baseline];
     const theirs = paper === undefined ? "" : ` (paper: requests ${paper.requests}, tokens ${paper.tokens})`;

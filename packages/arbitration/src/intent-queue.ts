@@ -2,10 +2,11 @@ import { ArbitrationError } from "./errors.ts";
 import { IntentOrder } from "./intent-order.ts";
 import { checkedOptions } from "./options.ts";
 import { PortTable } from "./port-table.ts";
+import { SlotLists } from "./slot-lists.ts";
 import type { ArbitrationOptions, Topology } from "./types.ts";
 
 /** More pending intents than this is a fault of the caller; the queue refuses them with TOO_MANY_INTENTS. */
-export const MAX_PENDING_INTENTS = 1 << 22;
+export const MAX_PENDING_INTENTS: number = 1 << 22;
 
 const NONE = -1;
 const FIRST_SLOTS = 64;
@@ -14,9 +15,9 @@ const FIRST_SLOTS = 64;
  * Pending intents and the ports they compete for: the selection rule of docs/execution-model.md, once, for the arbiter
  * and the simulator. Arguments are trusted (see PortTable); calls allocate nothing except when the queue doubles.
  *
- * An intent that does not fit is parked on one port that has nothing left and is not looked at again until that port is
- * freed; so a selection costs O(intents woken), not O(pending). While some intent is old enough to reserve, every pending
- * intent is looked at, in order.
+ * An intent that does not fit is parked on one port that has nothing left, and is not looked at again before that port is
+ * freed. One that fits asks, per port of its way, whether an older one before it in order wants the port. So a selection
+ * costs O(intents woken + intents that want the ports of those that fit), not O(pending).
  */
 export class IntentQueue {
   /** What is claimed. Free ports through `release`, which wakes who waits for them. */
@@ -24,28 +25,30 @@ export class IntentQueue {
   readonly agingNs: number;
   readonly reserveNs: number;
   /** Numbers of the transfers the last `select` admitted, in order; valid up to its returned count. */
-  selected = new Float64Array(FIRST_SLOTS);
+  selected: Float64Array = new Float64Array(FIRST_SLOTS);
 
   #size = 0;
+  /** Slots ever used, and the first of those given back (chained by `#nextFree`). */
   #slots = 0;
   #freeSlot = NONE;
-  /** A lower bound on the instant at which the first pending intent starts to reserve. */
+  /** Nobody pending reserves before this instant; a lower bound. */
   #reserveFromNs = Number.POSITIVE_INFINITY;
 
   // Per slot, valid while it is pending.
   #source = new Int32Array(FIRST_SLOTS);
   #destination = new Int32Array(FIRST_SLOTS);
   readonly #order: IntentOrder;
-
-  // Lists of slots: one per port holds those parked on it, the last one those that are awake.
-  readonly #head: Int32Array;
-  /** Per slot: the list it is in, NONE for a free slot. */
-  #list = new Int32Array(FIRST_SLOTS).fill(NONE);
-  /** Per slot: its neighbours in the list; `next` chains the free slots as well. */
-  #next = new Int32Array(FIRST_SLOTS);
-  #previous = new Int32Array(FIRST_SLOTS);
+  /** Per slot: 1 while it is pending. */
+  #pending = new Uint8Array(FIRST_SLOTS);
+  #nextFree = new Int32Array(FIRST_SLOTS);
   /** Slots looked at in the pass at hand. */
   #batch = new Int32Array(FIRST_SLOTS);
+
+  /** Per port those parked on it, and as the last list those that are awake: each pending slot is in one. */
+  readonly #parked: SlotLists;
+  /** Per port all those that want it. A slot takes part with one member per port of its way: slot × width + place. */
+  readonly #wanting: SlotLists;
+  readonly #width: number;
 
   /** Throws INVALID_TOPOLOGY and INVALID_OPTIONS. Give another queue's `ports` to share its compiled routes. */
   constructor(topology: Topology | PortTable, options: ArbitrationOptions = {}) {
@@ -53,8 +56,10 @@ export class IntentQueue {
     this.agingNs = agingNs;
     this.reserveNs = reserveNs;
     this.ports = new PortTable(topology);
+    this.#width = this.ports.portCountMax;
     this.#order = new IntentOrder(FIRST_SLOTS, agingNs);
-    this.#head = new Int32Array(this.ports.ports + 1).fill(NONE);
+    this.#parked = new SlotLists(this.ports.ports + 1, FIRST_SLOTS);
+    this.#wanting = new SlotLists(this.ports.ports, FIRST_SLOTS * this.#width);
   }
 
   /** Pending intents. */
@@ -67,21 +72,32 @@ export class IntentQueue {
    * it has waited since `sinceNs`. Throws TOO_MANY_INTENTS.
    */
   add(transfer: number, source: number, destination: number, rank: number, sinceNs: number): number {
+    const { ports } = this;
     const slot = this.#takeSlot();
     this.#source[slot] = source;
     this.#destination[slot] = destination;
     this.#order.set(slot, transfer, rank, sinceNs);
-    this.#link(slot, this.ports.ports);
-    this.#size++;
+    this.#parked.insert(ports.ports, slot);
+    const count = ports.portCount(source, destination);
+    for (let at = 0; at < count; at++) {
+      this.#wanting.insert(ports.portAt(source, destination, at), slot * this.#width + at);
+    }
     if (sinceNs + this.reserveNs < this.#reserveFromNs) this.#reserveFromNs = sinceNs + this.reserveNs;
     return slot;
   }
 
-  /** Withdraws the pending intent in a slot. */
+  /** Withdraws the pending intent in a slot. Throws UNKNOWN_TRANSFER. */
   remove(slot: number): void {
-    if ((this.#list[slot] ?? NONE) === NONE) failSlot(slot);
-    this.#unlink(slot);
-    this.#giveSlot(slot);
+    if (this.#pending[slot] !== 1) failSlot(slot);
+    const { ports } = this;
+    const count = ports.portCount(this.#source[slot] as number, this.#destination[slot] as number);
+    for (let at = 0; at < count; at++) this.#wanting.remove(slot * this.#width + at);
+    this.#parked.remove(slot);
+    this.#pending[slot] = 0;
+    this.#nextFree[slot] = this.#freeSlot;
+    this.#freeSlot = slot;
+    this.#size--;
+    if (this.#size === 0) this.#reserveFromNs = Number.POSITIVE_INFINITY;
   }
 
   /** Takes the ports of a transfer that is already under way. Throws PORT_EXHAUSTED when they are not free. */
@@ -91,136 +107,98 @@ export class IntentQueue {
 
   /** A selected or occupying transfer ended: frees its ports and wakes who waits for them. Throws PORT_NOT_CLAIMED. */
   release(source: number, destination: number): void {
-    const ports = this.ports;
+    const { ports } = this;
     ports.free(source, destination);
     const count = ports.portCount(source, destination);
-    for (let at = 0; at < count; at++) this.#wake(ports.portAt(source, destination, at));
+    for (let at = 0; at < count; at++) this.#parked.moveAll(ports.portAt(source, destination, at), ports.ports);
   }
 
   /** Claims ports for a maximal set of pending intents and removes these; see `selected`. Returns how many. */
   select(nowNs: number): number {
-    if (this.#size === 0) return 0;
-    if (this.selected.length < this.#source.length) this.selected = new Float64Array(this.#source.length);
-    return nowNs < this.#reserveFromNs ? this.#selectAwake(nowNs) : this.#selectAll(nowNs);
-  }
-
-  /** Nobody reserves: only those who woke since the last pass can be admitted. */
-  #selectAwake(nowNs: number): number {
     const { ports } = this;
     const batch = this.#batch;
-    const next = this.#next;
+    const parked = this.#parked;
     let count = 0;
-    for (let slot = this.#head[ports.ports] as number; slot !== NONE; slot = next[slot] as number)
-      batch[count++] = slot;
+    for (let slot = parked.first(ports.ports); slot !== NONE; slot = parked.after(slot)) batch[count++] = slot;
+    if (count === 0) return 0;
+    if (this.selected.length < count) this.selected = new Float64Array(batch.length);
     this.#order.sort(batch, count, nowNs);
+    const mayReserve = nowNs >= this.#reserveFromNs;
     let admitted = 0;
     for (let at = 0; at < count; at++) {
       const slot = batch[at] as number;
-      const port = ports.exhausted(this.#source[slot] as number, this.#destination[slot] as number);
-      if (port < 0) this.#admit(slot, admitted++);
-      else this.#park(slot, port);
-    }
-    return admitted;
-  }
-
-  /** Somebody may reserve: all pending intents are looked at in order, and those old enough keep their ports from the rest. */
-  #selectAll(nowNs: number): number {
-    const { ports, reserveNs } = this;
-    const order = this.#order;
-    const count = order.sortAll(nowNs, this.#list);
-    const all = order.all;
-    ports.beginPass();
-    let admitted = 0;
-    let oldestNs = Number.POSITIVE_INFINITY;
-    for (let at = 0; at < count; at++) {
-      const slot = all[at] as number;
       const source = this.#source[slot] as number;
       const destination = this.#destination[slot] as number;
       const port = ports.exhausted(source, destination);
-      if (port < 0 && ports.reserved(source, destination) < 0) {
-        this.#admit(slot, admitted++);
-        continue;
+      if (port !== NONE) {
+        parked.remove(slot);
+        parked.insert(port, slot);
+      } else if (!mayReserve || !this.#isReserved(slot, nowNs)) {
+        ports.claim(source, destination);
+        this.selected[admitted++] = this.#order.transfer(slot);
+        this.remove(slot);
       }
-      this.#park(slot, port < 0 ? ports.ports : port);
-      const sinceNs = order.sinceNs(slot);
-      if (sinceNs < oldestNs) oldestNs = sinceNs;
-      if (nowNs - sinceNs >= reserveNs) ports.reserve(source, destination);
     }
-    this.#reserveFromNs = oldestNs + reserveNs;
     return admitted;
   }
 
-  #admit(slot: number, at: number): void {
-    this.ports.claim(this.#source[slot] as number, this.#destination[slot] as number);
-    this.selected[at] = this.#order.transfer(slot);
-    this.#unlink(slot);
-    this.#giveSlot(slot);
-  }
-
-  #park(slot: number, list: number): void {
-    if (this.#list[slot] === list) return;
-    this.#unlink(slot);
-    this.#link(slot, list);
-  }
-
-  /** Moves everybody parked on the port to the awake ones. */
-  #wake(port: number): void {
-    while (this.#head[port] !== NONE) this.#park(this.#head[port] as number, this.ports.ports);
-  }
-
-  #link(slot: number, list: number): void {
-    const first = this.#head[list] as number;
-    this.#list[slot] = list;
-    this.#next[slot] = first;
-    this.#previous[slot] = NONE;
-    if (first !== NONE) this.#previous[first] = slot;
-    this.#head[list] = slot;
-  }
-
-  #unlink(slot: number): void {
-    const next = this.#next[slot] as number;
-    const previous = this.#previous[slot] as number;
-    if (next !== NONE) this.#previous[next] = previous;
-    if (previous !== NONE) this.#next[previous] = next;
-    else this.#head[this.#list[slot] as number] = next;
+  /**
+   * True when an intent before this one in order, still pending, has waited `reserveNs` and wants one of its ports. It need
+   * not be in the batch: who is parked cannot be admitted now, but reserves all the same.
+   */
+  #isReserved(slot: number, nowNs: number): boolean {
+    const { ports } = this;
+    const order = this.#order;
+    const wanting = this.#wanting;
+    const width = this.#width;
+    const sinceMaxNs = nowNs - this.reserveNs;
+    const source = this.#source[slot] as number;
+    const destination = this.#destination[slot] as number;
+    const count = ports.portCount(source, destination);
+    for (let at = 0; at < count; at++) {
+      const port = ports.portAt(source, destination, at);
+      for (let member = wanting.first(port); member !== NONE; member = wanting.after(member)) {
+        const other = Math.floor(member / width);
+        if (order.sinceNs(other) <= sinceMaxNs && order.precedes(other, slot, nowNs)) return true;
+      }
+    }
+    return false;
   }
 
   #takeSlot(): number {
-    const slot = this.#freeSlot;
+    let slot = this.#freeSlot;
     if (slot !== NONE) {
-      this.#freeSlot = this.#next[slot] as number;
-      return slot;
+      this.#freeSlot = this.#nextFree[slot] as number;
+    } else {
+      if (this.#slots === this.#pending.length) this.#grow();
+      slot = this.#slots++;
     }
-    if (this.#slots === this.#source.length) this.#grow();
-    return this.#slots++;
-  }
-
-  #giveSlot(slot: number): void {
-    this.#list[slot] = NONE;
-    this.#next[slot] = this.#freeSlot;
-    this.#freeSlot = slot;
-    this.#size--;
+    this.#pending[slot] = 1;
+    this.#size++;
+    return slot;
   }
 
   #grow(): void {
-    const slots = this.#source.length * 2;
+    const slots = this.#pending.length * 2;
     if (slots > MAX_PENDING_INTENTS) failTooMany(this.#size);
     this.#source = widened(this.#source, slots);
     this.#destination = widened(this.#destination, slots);
-    this.#list = widened(this.#list, slots);
-    this.#list.fill(NONE, this.#slots);
-    this.#next = widened(this.#next, slots);
-    this.#previous = widened(this.#previous, slots);
+    this.#nextFree = widened(this.#nextFree, slots);
     this.#batch = widened(this.#batch, slots);
+    const pending = new Uint8Array(slots);
+    pending.set(this.#pending);
+    this.#pending = pending;
     this.#order.grow(slots);
+    this.#parked.grow(slots);
+    this.#wanting.grow(slots * this.#width);
   }
 
-  /** No intents, all ports free: as new, at the cost of copying the port arrays. */
+  /** No intents, all ports free: as new, at the cost of filling the port arrays. */
   clear(): void {
     this.ports.reset();
-    this.#head.fill(NONE);
-    this.#list.fill(NONE, 0, this.#slots);
-    this.#order.clear();
+    this.#parked.clear();
+    this.#wanting.clear();
+    this.#pending.fill(0, 0, this.#slots);
     this.#size = 0;
     this.#slots = 0;
     this.#freeSlot = NONE;

@@ -66,17 +66,6 @@ describe("PortTable", () => {
     expect(table.left(0)).toBe(1);
   });
 
-  it("keeps reservations until the next pass, apart from claims", () => {
-    const table = new PortTable(topology);
-    table.beginPass();
-    table.reserve(0, 2);
-    expect(table.name(table.reserved(1, 2))).toEqual({ kind: "ingress", index: 2 });
-    expect(table.reserved(1, 0)).toBe(-1);
-    expect(table.fits(1, 2)).toBe(true);
-    table.beginPass();
-    expect(table.reserved(1, 2)).toBe(-1);
-  });
-
   it("copies claims between tables of shared routes, and only those", () => {
     const table = new PortTable(topology);
     const copy = new PortTable(table);

@@ -10,12 +10,11 @@ export class PortTable {
   readonly accelerators: number;
   /** Egress ports, ingress ports and links together. */
   readonly ports: number;
+  /** Ports of the longest way: 2 + links. */
+  readonly portCountMax: number;
   readonly #routes: CompiledRoutes;
   /** Per port: transfers that can still be admitted. */
   readonly #left: Int32Array;
-  /** Per port: the pass in which somebody reserved it; any other value means not reserved. */
-  readonly #reservedIn: Float64Array;
-  #pass = 0;
 
   /** Throws INVALID_TOPOLOGY naming every fault. Give another table to share its compiled routes. */
   constructor(topology: Topology | PortTable) {
@@ -23,7 +22,7 @@ export class PortTable {
     this.accelerators = this.#routes.accelerators;
     this.ports = this.#routes.ports;
     this.#left = this.#routes.capacity.slice();
-    this.#reservedIn = new Float64Array(this.ports).fill(-1);
+    this.portCountMax = this.#routes.portCountMax;
   }
 
   /** True when a transfer can be made at all; false for a source that is its own destination and for unknown indices. */
@@ -112,31 +111,9 @@ export class PortTable {
     return portName(this.accelerators, port);
   }
 
-  /** Starts a selection pass: forgets all reservations. */
-  beginPass(): void {
-    this.#pass++;
-  }
-
-  /** Marks the way for a waiting intent: `reserved` is true, until the next pass, for every way that shares a port with it. */
-  reserve(source: number, destination: number): void {
-    const count = this.portCount(source, destination);
-    for (let at = 0; at < count; at++) this.#reservedIn[this.portAt(source, destination, at)] = this.#pass;
-  }
-
-  /** The first port on the way that was reserved in this pass, or −1. */
-  reserved(source: number, destination: number): number {
-    const count = this.portCount(source, destination);
-    for (let at = 0; at < count; at++) {
-      const port = this.portAt(source, destination, at);
-      if (this.#reservedIn[port] === this.#pass) return port;
-    }
-    return -1;
-  }
-
-  /** Everything free, nothing reserved. */
+  /** Everything is free again. */
   reset(): void {
     this.#left.set(this.#routes.capacity);
-    this.#pass++;
   }
 
   /** Takes over what is claimed in another table of the same topology. */
@@ -145,7 +122,6 @@ export class PortTable {
       throw new ArbitrationError("INVALID_TOPOLOGY", "copyFrom needs a table that shares this table's routes.");
     }
     this.#left.set(other.#left);
-    this.#pass++;
   }
 }
 

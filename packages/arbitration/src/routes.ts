@@ -11,6 +11,8 @@ import type { Topology } from "./types.ts";
 export interface CompiledRoutes {
   readonly accelerators: number;
   readonly ports: number;
+  /** Ports of the longest way: both accelerators' and its links. */
+  readonly portCountMax: number;
   /** Per port: transfers on it at once, at least 1. */
   readonly capacity: Int32Array;
   /** Per pair `source × accelerators + destination`: 1 when there is a way. */
@@ -48,6 +50,7 @@ export function compileRoutes(topology: Topology): CompiledRoutes {
   const reachable = new Uint8Array(n * n);
   const offsets = new Int32Array(n * n + 1);
   const links: number[] = [];
+  let portCountMax = 2;
   for (let source = 0; source < n; source++) {
     for (let destination = 0; destination < n; destination++) {
       const pair = source * n + destination;
@@ -59,6 +62,7 @@ export function compileRoutes(topology: Topology): CompiledRoutes {
       const fault = routeFault(route, topology.linkCapacity.length);
       if (fault !== undefined) faults.push(`route ${source} → ${destination} ${fault}`);
       else for (const link of route) links.push(2 * n + link);
+      portCountMax = Math.max(portCountMax, 2 + route.length);
     }
   }
   offsets[n * n] = links.length;
@@ -71,7 +75,7 @@ export function compileRoutes(topology: Topology): CompiledRoutes {
     );
   }
   const capacity = Int32Array.from([...topology.portCapacity, ...topology.portCapacity, ...topology.linkCapacity]);
-  return { accelerators: n, ports, capacity, reachable, offsets, links: Int32Array.from(links) };
+  return { accelerators: n, ports, portCountMax, capacity, reachable, offsets, links: Int32Array.from(links) };
 }
 
 function capacityFaults(topology: Topology): string[] {

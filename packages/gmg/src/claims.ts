@@ -159,11 +159,12 @@ export class ClaimBook {
     addInto(instance.request.usedBytes, instance.needBytes);
   }
 
-  /** Its operators have ended: from now on only the copies it left behind count. */
+  /** Its operators have ended: from now on only the copies it left behind count. A second call changes nothing. */
   end(instance: InstanceNode, copiesLeft: Iterable<TensorCopy>): void {
-    const { request, needBytes } = instance;
+    const { request, needBytes, claimedBytes } = instance;
+    instance.claimedBytes = null;
     if (needBytes === null) {
-      if (instance.claimedBytes !== null) this.#unreserve(request, instance.claimedBytes);
+      if (claimedBytes !== null) this.#unreserve(request, claimedBytes);
       return;
     }
     instance.needBytes = null;

@@ -122,8 +122,10 @@ function dropUnscheduled(state: GraphState, operator: OperatorNode, outcome: "ca
   }
 }
 
+/** Its claim ends before it leaves: with it may go the request that the claim is counted in. */
 function forgetInstanceIfGone(state: GraphState, instance: InstanceNode): void {
   if (instance.state === "live" || instance.unfinishedOperators > 0 || instance.liveTensors > 0) return;
+  state.claims.end(instance, copiesCausedBy(instance));
   if (!state.instances.delete(instance.id)) return;
   const { request } = instance;
   request.instances.delete(instance);

@@ -79,7 +79,7 @@ describe("the simulator equals its slow twin", () => {
           outcomes.set(observed.outcome, (outcomes.get(observed.outcome) ?? 0) + 1);
         }
       }),
-      { numRuns: 1500 },
+      { numRuns: 1000 },
     );
     for (const outcome of ["finished", "outOfMemory", "standstill"]) expect(outcomes.get(outcome)).toBeGreaterThan(20);
   });

@@ -38,8 +38,8 @@ export class Simulator {
   readonly #problem = new Problem();
   readonly #run: RunState;
   readonly #acceleratorCount: number;
-  #begun = false;
-  #hasResult = false;
+  #begun = false as boolean;
+  #hasResult = false as boolean;
   #mark: Mark | null = null;
   /** Copies declared; `plan` adds others behind. */
   #copies = 0;

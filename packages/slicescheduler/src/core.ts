@@ -34,6 +34,11 @@ export class MasterCore {
   readonly graph: GlobalMappingGraph;
   readonly scheduler: Scheduler;
   readonly #arbiter: Arbiter;
+  /**
+   * Outputs of live instances that nobody asked to retain: they can be referred to until the instance ends, so that its
+   * readers can be submitted right behind it. Its claim covers them all that time.
+   */
+  readonly #releasedAtEnd = new Map<number, readonly string[]>();
   /** Why instances failed, until their failure is told. */
   readonly #reasons = new Map<number, string>();
   #reaction: Reaction = { instructions: [], notices: [] };
@@ -103,8 +108,14 @@ export class MasterCore {
         return true;
       case "instanceSubmitted": {
         const { instance: id, partitions: allowedPartitions, template, symbols, inputs, retain, label } = event;
-        const submission = { id, template, symbols, inputs, retain, allowedPartitions, label };
+        const outputs = this.graph.template(template).outputs.map((output) => output.name);
+        for (const name of retain) if (!outputs.includes(name)) outputs.push(name);
+        const submission = { id, template, symbols, inputs, retain: outputs, allowedPartitions, label };
         this.graph.insert(submission, event.request, nowNs);
+        this.#releasedAtEnd.set(
+          id,
+          outputs.filter((name) => !retain.includes(name)),
+        );
         return true;
       }
       case "outputReleased":
@@ -224,6 +235,13 @@ export class MasterCore {
   #carryOutEffects(nowNs: number): void {
     const { releases, withdrawals, settled } = this.graph.takeEffects();
     const { instructions } = this.#reaction;
+    if (settled.length > 0) {
+      for (const { id } of settled) {
+        for (const output of this.#releasedAtEnd.get(id) ?? []) this.graph.releaseOutput(id, output);
+        this.#releasedAtEnd.delete(id);
+      }
+      releases.push(...this.graph.takeEffects().releases);
+    }
     for (const { tensor, accelerator } of releases) instructions.push({ type: "release", tensor, accelerator });
     for (const issueNumber of withdrawals) instructions.push({ type: "withdraw", issueNumber });
     for (const instance of settled) this.#settle(instance, nowNs);

@@ -69,6 +69,6 @@ export interface SubmitOptions<Spec extends TemplateSpec = TemplateSpec> extends
   readonly inputs?: Readonly<Partial<Record<InputsOf<Spec>, OutputHandle>>>;
   /** Default: the request of its inputs, or one of its own. */
   readonly request?: RequestHandle;
-  /** Outputs that instances submitted after its end may refer to, until they are released. */
+  /** Outputs that instances submitted after its end may refer to, until they are released. All others: until its end. */
   readonly retain?: readonly OutputsOf<Spec>[];
 }

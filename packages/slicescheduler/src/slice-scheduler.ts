@@ -38,10 +38,10 @@ export class SliceScheduler extends EventEmitter<Listeners> {
   #nextInstance = 0;
   #nowNs = 0;
   #hostNs = 0;
-  #pumping = false;
-  #asking = false;
-  #telling = false;
-  #closed = false;
+  #pumping: boolean = false;
+  #asking: boolean = false;
+  #telling: boolean = false;
+  #closed: boolean = false;
 
   /** Throws CLUSTER_INVALID, INVALID_OPTIONS; both name every fault at once. */
   constructor(options: SliceSchedulerOptions) {

@@ -1,0 +1,273 @@
+import { compileCluster } from "@slicescheduler/gmg";
+import { describe, expect, test } from "vitest";
+import { cluster, issue, local, output, recv, register, template } from "../test/world.ts";
+import { ExecutorCore, type ExecutorInstruction } from "./index.ts";
+
+function newCore(): ExecutorCore {
+  const core = new ExecutorCore(compileCluster(cluster));
+  core.execute([register], 0);
+  return core;
+}
+
+/** Everything there is to do, as short words. */
+function drain(core: ExecutorCore, nowNs = 0): string[] {
+  const done: string[] = [];
+  for (let action = core.next(nowNs); action !== undefined; action = core.next(nowNs)) {
+    if (action.type === "startOperator") done.push(`run ${action.instruction.issueNumber}`);
+    else if (action.type === "startTransfer") done.push(`move ${action.transfer.transfer}`);
+    else if ("issueNumber" in action.event) done.push(`${action.event.type} ${action.event.issueNumber}`);
+    else if ("transfer" in action.event) done.push(`${action.event.type} ${action.event.transfer}`);
+    else done.push(`${action.event.type} ${action.event.transfers.join()}`);
+  }
+  core.validate();
+  return done;
+}
+
+const remote = (tensor: number, transfer: number) => ({ tensor, transfer, source: 0 });
+const consumer = (issueNumber: number, tensor: number, transfer: number) =>
+  issue(issueNumber, { accelerator: 1, inputs: [remote(tensor, transfer)] });
+const withdraw = (issueNumber: number): ExecutorInstruction => ({ type: "withdraw", issueNumber });
+const send = (transfer: number): ExecutorInstruction => ({ type: "activateSend", transfer });
+
+test("an operator's end raises its intents before it is reported, and what the master answers goes before the next start", () => {
+  const core = newCore();
+  core.execute([issue(1), issue(2), consumer(3, 1, 7), issue(4, { accelerator: 1, outputs: [output(4, 900)] })], 0);
+  expect(drain(core)).toEqual(["run 1", "operatorStarted 1", "run 4", "operatorStarted 4"]);
+  core.operatorEnded(1, 5);
+  expect(core.next(5)).toMatchObject({ event: { type: "intentsRaised", transfers: [7] } });
+  core.execute([recv(7, 1, 10), issue(5, { outputs: [] }), withdraw(2)], 5);
+  expect(drain(core, 5)).toEqual(["operatorDone 1", "recvReady 7", "withdrawn 2", "run 5", "operatorStarted 5"]);
+  core.execute([send(7)], 6);
+  expect(drain(core, 6)).toEqual(["move 7"]);
+  core.transferEnded(7, 9);
+  core.operatorEnded(4, 9);
+  expect(drain(core, 9)).toEqual(["transferDone 7", "operatorDone 4", "run 3", "operatorStarted 3"]);
+});
+
+test("all intents of a batch come at once, in the order of their numbers, before anything starts", () => {
+  const core = newCore();
+  core.execute([issue(1), issue(2)], 0);
+  drain(core);
+  core.operatorEnded(1, 1);
+  drain(core, 1);
+  core.operatorEnded(2, 2);
+  drain(core, 2);
+  core.execute([consumer(3, 2, 9), consumer(4, 1, 8), issue(5)], 2);
+  expect(drain(core, 2)).toEqual(["intentsRaised 8,9", "run 5", "operatorStarted 5"]);
+});
+
+test("frees what is released before the completion is reported", () => {
+  const core = newCore();
+  core.execute(
+    [issue(1), issue(2, { inputs: [local(1)], outputs: [] }), { type: "release", tensor: 1, accelerator: 0 }],
+    0,
+  );
+  drain(core);
+  core.operatorEnded(1, 1);
+  drain(core, 1);
+  expect(core.ledger.usedBytes(0)).toBe(10);
+  core.operatorEnded(2, 2);
+  expect(core.ledger.usedBytes(0)).toBe(0);
+  expect(drain(core, 2)).toEqual(["operatorDone 2"]);
+});
+
+test("two consumers share a transfer; withdrawing both ends it while it is planned, and not later", () => {
+  for (const isIntent of [false, true]) {
+    const core = newCore();
+    core.execute([issue(1), consumer(2, 1, 7), consumer(3, 1, 7)], 0);
+    drain(core);
+    if (isIntent) core.operatorEnded(1, 1);
+    drain(core, 1);
+    core.execute([withdraw(2)], 2);
+    expect(drain(core, 2)).toEqual(["withdrawn 2"]);
+    core.execute([withdraw(3)], 2);
+    expect(drain(core, 2)).toEqual(isIntent ? ["withdrawn 3"] : ["transferCancelled 7", "withdrawn 3"]);
+    expect(core.ledger.has(1, 1)).toBe(isIntent);
+  }
+});
+
+test("a failed producer takes along the transfers of its outputs; consumers stay blocked until they are withdrawn", () => {
+  const core = newCore();
+  core.execute([issue(1), consumer(2, 1, 7), issue(3, { inputs: [local(1)] })], 0);
+  drain(core);
+  core.operatorFailed(1, 3, "device fault");
+  expect(drain(core, 3)).toEqual(["transferCancelled 7", "operatorFailed 1"]);
+  expect(core.leftovers().operators).toMatchObject([
+    { issueNumber: 3, state: "blocked", missingInputs: 1 },
+    { issueNumber: 2, state: "blocked", missingInputs: 1 },
+  ]);
+  core.execute([withdraw(2), withdraw(3)], 4);
+  drain(core, 4);
+  expect(core.leftovers()).toEqual({ operators: [], tensors: [], transfers: [] });
+});
+
+test("a transfer chain is lost from its first copy on", () => {
+  const core = newCore();
+  core.execute([issue(1), consumer(2, 1, 7)], 0);
+  core.execute([issue(3, { accelerator: 0, inputs: [local(1)], outputs: [output(3, 10)] })], 0);
+  drain(core);
+  core.operatorEnded(1, 1);
+  core.execute([recv(7, 1, 10), send(7)], 1);
+  drain(core, 1);
+  core.transferFailed(7, 4, "cable pulled");
+  expect(drain(core, 4)).toContain("transferFailed 7");
+  expect(core.ledger.has(1, 1)).toBe(false);
+  expect(core.ledger.usedBytes(1)).toBe(0);
+  expect(core.leftovers().operators).toMatchObject([{ issueNumber: 3 }, { issueNumber: 2, state: "blocked" }]);
+});
+
+test("a receive buffer that does not fit is refused with numbers and can be asked for again", () => {
+  const core = newCore();
+  core.execute([issue(1), consumer(2, 1, 7), issue(3, { accelerator: 1, outputs: [output(3, 995)] })], 0);
+  drain(core);
+  core.operatorEnded(1, 1);
+  drain(core, 1);
+  core.execute([recv(7, 1, 10)], 1);
+  expect(core.next(1)).toMatchObject({ event: { type: "recvFailed", reason: expect.stringMatching(/995 of 1000/) } });
+  expect(core.stats(1)).toMatchObject({ overCapacityRefused: 1 });
+  core.operatorEnded(3, 2);
+  core.execute([{ type: "release", tensor: 3, accelerator: 1 }, recv(7, 1, 10)], 2);
+  expect(drain(core, 2)).toEqual(["operatorDone 3", "recvReady 7"]);
+});
+
+test("an operator that does not fit fails with numbers, and the next one has its turn", () => {
+  const core = newCore();
+  core.execute(
+    [issue(1, { outputs: [output(1, 600), output(9, 600)] }), issue(2, { workspaceBytes: 1001 }), issue(3)],
+    0,
+  );
+  const reasons: string[] = [];
+  for (let action = core.next(0); action !== undefined; action = core.next(0))
+    if (action.type === "deliver" && action.event.type === "operatorFailed") reasons.push(action.event.reason);
+  expect(reasons).toEqual([expect.stringMatching(/600 of 1000/), expect.stringMatching(/1001 bytes/)]);
+  expect(core.stats(0)).toMatchObject({ overCapacityRefused: 2, operatorsFailed: 2 });
+  expect(core.ledger.usedBytes(0)).toBe(10);
+  expect(core.stats(4).accelerators[0]).toMatchObject({ busyNs: 4, operators: 0, peakHbmBytes: 600 });
+});
+
+test("an input that timing has taken away fails the operator instead of throwing", () => {
+  const core = newCore();
+  core.execute([issue(1)], 0);
+  drain(core);
+  core.operatorFailed(1, 1, "fault");
+  core.execute([issue(2, { inputs: [local(1)] }), consumer(3, 1, 7)], 1);
+  expect(drain(core, 1)).toEqual(["operatorFailed 1", "operatorFailed 2", "operatorFailed 3"]);
+  expect(core.leftovers()).toEqual({ operators: [], tensors: [], transfers: [] });
+});
+
+test("attempts count what was issued in vain, and begin again when the operator is done", () => {
+  const core = newCore();
+  const again = (issueNumber: number) => issue(issueNumber, { instance: 5 });
+  const attemptOf = () => {
+    const action = core.next(0);
+    core.next(0);
+    return action?.type === "startOperator" ? action.attempt : -1;
+  };
+  core.execute([issue(1, { instance: 5, activated: false }), withdraw(1)], 0);
+  drain(core);
+  core.execute([again(2)], 0);
+  expect(attemptOf()).toBe(1);
+  core.operatorFailed(2, 0, "fault");
+  drain(core);
+  core.execute([again(3)], 0);
+  expect(attemptOf()).toBe(2);
+  core.operatorEnded(3, 0);
+  drain(core);
+  core.execute([again(4)], 0);
+  expect(attemptOf()).toBe(0);
+});
+
+test("late and duplicate messages change nothing and are counted", () => {
+  const core = newCore();
+  core.execute([issue(1), consumer(2, 1, 7)], 0);
+  drain(core);
+  core.operatorEnded(1, 1);
+  core.execute([recv(7, 1, 10), send(7)], 1);
+  drain(core, 1);
+  core.transferEnded(7, 2);
+  drain(core, 2);
+  const late: ExecutorInstruction[] = [
+    withdraw(1),
+    { type: "activate", issueNumber: 1 },
+    { type: "activate", issueNumber: 2 },
+    recv(7, 1, 10),
+    send(7),
+    { type: "release", tensor: 99, accelerator: 0 },
+  ];
+  core.execute(late, 2);
+  core.operatorEnded(1, 2);
+  core.operatorFailed(1, 2, "late");
+  core.transferEnded(7, 2);
+  core.transferFailed(7, 2, "late");
+  expect(drain(core, 2)).toEqual([]);
+  expect(core.stats(2).ignored).toBe(10);
+  core.execute([withdraw(2)], 2);
+  expect(drain(core, 2)).toEqual([]);
+  core.operatorEnded(2, 3);
+  expect(drain(core, 3)).toEqual(["operatorDone 2"]);
+});
+
+describe("instructions that no correct master gives", () => {
+  const refused: [string, ExecutorInstruction, string][] = [
+    ["a template that is not registered", issue(5, { template: "nosuch" }), "UNKNOWN_TEMPLATE"],
+    ["an operator the template lacks", issue(5, { operator: 2 }), "INVALID_INSTRUCTION"],
+    ["an accelerator the cluster lacks", issue(5, { accelerator: 3 }), "UNKNOWN_ACCELERATOR"],
+    ["an issue number that does not rise", issue(2), "ISSUE_ORDER"],
+    ["bytes that are not whole", issue(5, { outputs: [output(5, 1.5)] }), "INVALID_INSTRUCTION"],
+    ["a negative workspace", issue(5, { workspaceBytes: -1 }), "INVALID_INSTRUCTION"],
+    ["an input twice", issue(5, { inputs: [local(1), local(1)] }), "INVALID_INSTRUCTION"],
+    ["an output twice", issue(5, { outputs: [output(5, 1), output(5, 1)] }), "INVALID_INSTRUCTION"],
+    ["an output that is there", issue(5, { outputs: [output(1, 1)] }), "DUPLICATE_OUTPUT"],
+    ["an alias of what it does not read", issue(5, { outputs: [output(5, 1, 1)] }), "INVALID_INSTRUCTION"],
+    ["a transfer to itself", issue(5, { inputs: [remote(1, 8)] }), "INVALID_INSTRUCTION"],
+    ["a way that does not exist", issue(5, { accelerator: 2, inputs: [remote(1, 8)] }), "INVALID_INSTRUCTION"],
+    ["the number of another transfer", consumer(5, 2, 7), "INVALID_INSTRUCTION"],
+    ["a withdrawal of what was never issued", withdraw(9), "UNKNOWN_ISSUE"],
+    ["an activation of what was never issued", { type: "activate", issueNumber: 9 }, "UNKNOWN_ISSUE"],
+    ["a receive that nobody planned", recv(9, 1, 10), "UNKNOWN_TRANSFER"],
+    ["a receive of another tensor", recv(7, 2, 10), "INVALID_INSTRUCTION"],
+    ["a receive of another size", recv(7, 1, 11), "INVALID_INSTRUCTION"],
+    ["a send before its receive", send(7), "ILLEGAL_MOVE"],
+    ["weights over the capacity", { type: "loadWeights", accelerator: 0, name: "w", bytes: 1001 }, "OVER_CAPACITY"],
+    ["a release nowhere", { type: "release", tensor: 1, accelerator: 7 }, "UNKNOWN_ACCELERATOR"],
+    [
+      "another template of the same name",
+      { type: "registerTemplate", template: { ...template, symbols: ["tokens", "more"] } },
+      "TEMPLATE_CONFLICT",
+    ],
+    ["a word it does not know", { type: "explode" } as never, "INVALID_INSTRUCTION"],
+  ];
+
+  test.each(refused)("%s", (_, instruction, code) => {
+    const core = newCore();
+    core.execute([issue(1), issue(2), consumer(3, 1, 7)], 0);
+    drain(core);
+    core.operatorEnded(1, 1);
+    drain(core, 1);
+    const before = JSON.stringify([core.leftovers(), core.ledger.save()]);
+    expect(() => core.execute([instruction], 1)).toThrow(expect.objectContaining({ name: "ExecutorError", code }));
+    expect(drain(core, 1)).toEqual([]);
+    expect(JSON.stringify([core.leftovers(), core.ledger.save()])).toBe(before);
+  });
+
+  test("those before it in the batch stay carried out", () => {
+    const core = newCore();
+    expect(() => core.execute([issue(1), withdraw(9)], 0)).toThrow(/issue 9 was never given/);
+    expect(drain(core)).toEqual(["run 1", "operatorStarted 1"]);
+  });
+
+  test("an illegal move tells the whole life of what it concerns", () => {
+    const core = newCore();
+    core.execute([issue(1), consumer(2, 1, 7)], 0);
+    drain(core);
+    expect(() => core.execute([recv(7, 1, 10)], 4)).toThrow(
+      /transfer 7 of tensor 1 from accelerator 0 to 1 cannot become receiving at 4 ns, it is planned \(history: planned at 0 ns\)/,
+    );
+  });
+
+  test("the same template again is welcome", () => {
+    const core = newCore();
+    core.execute([register], 1);
+    expect(core.template("t").operators).toHaveLength(2);
+  });
+});

@@ -1,0 +1,174 @@
+import { SimulatedTime, virtualExecutor } from "@slicescheduler/executor";
+import { defineTemplate } from "@slicescheduler/gmg";
+import { expect, test, vi } from "vitest";
+import { MasterCore, type MasterEvent, SliceScheduler, type SliceSchedulerOptions } from "./index.ts";
+
+const cluster = {
+  accelerators: ["a", "b"].map((name) => ({ name, kind: "demo", hbmBytes: 1000 })),
+  defaultLink: { latencyNs: 10, bytesPerSecond: 1e9 },
+};
+
+const pass = defineTemplate({
+  name: "pass",
+  symbols: ["n"],
+  inputs: { before: { shape: ["n"], dtype: "uint8" } },
+  operators: [
+    { name: "first", inputs: ["before"], outputs: { out: { shape: ["n"], dtype: "uint8" } } },
+    { name: "second", inputs: ["first.out"], outputs: { out: { shape: ["n"], dtype: "uint8" } } },
+  ],
+  outputs: { out: "second.out" },
+  partitions: [
+    { name: "split", accelerators: ["a", "b"], layout: [0, 1] },
+    { name: "whole", accelerators: ["b"], layout: [0, 0] },
+  ],
+});
+
+function world(options: Partial<SliceSchedulerOptions> = {}) {
+  const time = new SimulatedTime();
+  const executor = virtualExecutor({ seed: 1, time, operatorNs: () => 100 });
+  const scheduler = new SliceScheduler({ cluster, executor, ...options });
+  return { time, executor, scheduler, source: scheduler.register(source), pass: scheduler.register(pass) };
+}
+
+const source = defineTemplate({
+  name: "source",
+  symbols: ["n"],
+  operators: [{ name: "make", outputs: { out: { shape: ["n"], dtype: "uint8" } } }],
+  outputs: { out: "make.out" },
+  partitions: [
+    { name: "split", accelerators: ["a", "b"], layout: [0] },
+    { name: "whole", accelerators: ["b"], layout: [0] },
+  ],
+});
+
+test("a chain of instances runs in order and leaves nothing behind", async () => {
+  const { time, executor, scheduler, source, pass } = world();
+  const made = scheduler.submit(source, { symbols: { n: 50 } });
+  const passed = scheduler.submit(pass, { symbols: { n: 50 }, inputs: { before: made.output("out") } });
+  time.run();
+  await expect(made.done).resolves.toMatchObject({ submittedNs: 0, doneNs: 100 });
+  // Equal predictions go to "split", by name; there 50 bytes move once, in 10 + 50 ns.
+  await expect(passed.done).resolves.toMatchObject({ doneNs: 360 });
+  expect(scheduler.stats()).toMatchObject({
+    requests: 0,
+    instances: 0,
+    issuedOperators: 0,
+    operatorsDone: 3,
+    standstills: 0,
+  });
+  expect(executor.leftovers()).toEqual({ operators: [], tensors: [], transfers: [] });
+});
+
+test("explains its decisions with every candidate's predicted completion, or the memory it lacked", () => {
+  const { time, scheduler, source } = world();
+  const handle = scheduler.submit(source, { symbols: { n: 50 } });
+  const explanation = scheduler.explain(handle.id);
+  expect(explanation?.state).toBe("live");
+  expect(explanation?.decisions[0]?.candidates.map((candidate) => candidate.partition)).toEqual(["split", "whole"]);
+  for (const { scoreNs, shortage } of explanation?.decisions[0]?.candidates ?? []) {
+    expect(scoreNs).toBeGreaterThan(0);
+    expect(shortage).toBeNull();
+  }
+  time.run();
+  expect(scheduler.explain(handle.id)?.state).toBe("gone");
+  expect(scheduler.explain(12345)).toBeUndefined();
+});
+
+test("cancelling settles at once, fails what needs the results, and gives everything back", async () => {
+  const { time, executor, scheduler, source, pass } = world();
+  const made = scheduler.submit(source, { symbols: { n: 50 } });
+  const passed = scheduler.submit(pass, { symbols: { n: 50 }, inputs: { before: made.output("out") } });
+  made.cancel();
+  await expect(made.done).rejects.toMatchObject({ code: "INSTANCE_CANCELLED" });
+  await expect(passed.done).rejects.toMatchObject({ code: "INSTANCE_FAILED" });
+  time.run();
+  scheduler.validate();
+  expect(scheduler.stats()).toMatchObject({ requests: 0, instances: 0, issuedOperators: 0 });
+  expect(executor.leftovers()).toEqual({ operators: [], tensors: [], transfers: [] });
+  const again = scheduler.submit(source, { symbols: { n: 50 } });
+  time.run();
+  await expect(again.done).resolves.toBeDefined();
+});
+
+test("a listener may submit, and one that throws disturbs nobody", async () => {
+  const onListenerError = vi.fn();
+  const { time, scheduler, source, pass } = world({ onListenerError });
+  scheduler.on("instanceDone", () => {
+    throw new Error("mine");
+  });
+  const later: Promise<unknown>[] = [];
+  scheduler.on("instanceDone", ({ instance }) => {
+    if (instance > 0) return;
+    const inputs = { before: made.output("out") };
+    later.push(scheduler.submit(pass, { symbols: { n: 50 }, inputs }).done);
+    made.release("out");
+  });
+  const made = scheduler.submit(source, { symbols: { n: 50 }, retain: ["out"] });
+  time.run();
+  expect(later).toHaveLength(1);
+  await expect(later[0]).resolves.toMatchObject({ instance: 1 });
+  expect(onListenerError).toHaveBeenCalledTimes(2);
+  expect(scheduler.stats()).toMatchObject({ instances: 0, requests: 0 });
+});
+
+test("events told of a call come after the call has returned", async () => {
+  const { scheduler, source } = world();
+  const told: string[] = [];
+  scheduler.on("operatorIssued", () => told.push("issued"));
+  scheduler.on("operatorStarted", () => told.push("started"));
+  scheduler.submit(source, { symbols: { n: 1 } });
+  expect(told).toEqual([]);
+  await Promise.resolve();
+  expect(told).toEqual(["issued", "started"]);
+});
+
+test("refusals have a code, name numbers and change nothing", () => {
+  const { scheduler, source, pass } = world();
+  const before = scheduler.stats();
+  const cases: [() => unknown, string][] = [
+    [() => scheduler.submit(source, { symbols: { n: 5 }, priority: "urgent" }), "UNKNOWN_PRIORITY"],
+    [() => scheduler.submit(source, { symbols: { n: 5000 } }), "NEVER_FITS"],
+    [() => scheduler.submit(source, { symbols: { n: -1 } }), "INVALID_SYMBOL_VALUE"],
+    [() => scheduler.submit(pass, { symbols: { n: 5 } }), "UNBOUND_INPUT"],
+    [() => scheduler.submit(source, { symbols: { n: 5 }, partitions: ["hole"] }), "UNKNOWN_PARTITION"],
+    [() => scheduler.register(pass.spec), "TEMPLATE_EXISTS"],
+  ];
+  for (const [call, code] of cases) expect(call).toThrow(expect.objectContaining({ code }));
+  expect(scheduler.stats()).toEqual(before);
+  scheduler.validate();
+});
+
+test("invalid options are reported together", () => {
+  const executor = virtualExecutor({ seed: 1 });
+  const scheduling = { timeliness: -1, batchOperatorsMax: 0.5 };
+  expect(() => new SliceScheduler({ cluster, executor, priorities: ["x", "x"], scheduling })).toThrow(
+    expect.objectContaining({ code: "INVALID_OPTIONS", faults: expect.objectContaining({ length: 3 }) }),
+  );
+});
+
+test("the core replays recorded events to the same instructions, byte for byte", () => {
+  const events: [MasterEvent, number][] = [];
+  const { time, scheduler, source, pass } = world({ onEvent: (event, nowNs) => events.push([event, nowNs]) });
+  for (let i = 0; i < 5; i++) {
+    const made = scheduler.submit(source, { symbols: { n: 20 + i }, priority: i % 2 === 0 ? "online" : "offline" });
+    scheduler.submit(pass, { symbols: { n: 20 + i }, inputs: { before: made.output("out") } });
+  }
+  time.run();
+  const replay = () => {
+    const core = new MasterCore({ cluster });
+    return JSON.stringify(events.map(([event, nowNs]) => core.handle(event, nowNs).instructions));
+  };
+  expect(replay()).toBe(replay());
+  expect(scheduler.stats().operatorsDone).toBe(15);
+});
+
+test("names of symbols, inputs and outputs are checked by the compiler", () => {
+  const { scheduler, source, pass } = world();
+  const made = scheduler.submit(source, { symbols: { n: 5 } });
+  // @ts-expect-error there is no symbol m
+  expect(() => scheduler.submit(source, { symbols: { m: 5 } })).toThrow();
+  // @ts-expect-error there is no output in
+  expect(made.output("in")).toBeDefined();
+  // @ts-expect-error there is no input behind
+  expect(() => scheduler.submit(pass, { symbols: { n: 5 }, inputs: { behind: made.output("out") } })).toThrow();
+});
