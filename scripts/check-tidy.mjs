@@ -30,6 +30,8 @@ const IMPURE_GLOBALS = ["setTimeout", "setInterval", "setImmediate", "queueMicro
 const SHELL = {
   // Advances simulated time by itself while nobody drives it, so that `await handle.done` settles.
   "packages/executor/src/simulated-time.ts": ["setImmediate"],
+  // Tells listeners what a call caused once the call has returned, and throws what a listener threw on its own.
+  "packages/slicescheduler/src/slice-scheduler.ts": ["queueMicrotask"],
 };
 
 /** What names one machine or one registry; each pattern is written so that it does not match itself. */

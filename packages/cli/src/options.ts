@@ -23,7 +23,7 @@ export interface RawOptions {
   readonly json?: boolean;
 }
 
-export const defaultPolicies: readonly string[] = ["static-online", "slicescheduler"];
+const defaultPolicies: readonly string[] = ["static-online", "slicescheduler"];
 
 /** Checks all options but the policies' names, which need the cluster. Errors: INVALID_OPTION. */
 export function parseSettings(raw: RawOptions): ReplaySettings {

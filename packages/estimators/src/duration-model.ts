@@ -20,9 +20,9 @@ interface Expected {
  * Learns how long one kind of work takes from its features, online: recursive least squares with forgetting, the history
  * of exactly repeated features where there are at least three observations, the caller's prior before any. Paper §3.3.1.
  *
- * When everything takes 2 times as long for good, four observations of which it was sure (confidence of 0.85 or more) settle
- * it while the noise's standard deviation is up to 2 %, mostly also at 10 %. A shift too small to tell from noise is left to forgetting: about 115 observations at the
- * default close nine tenths of the gap.
+ * When everything takes 2 times as long for good, four observations settle it, ten at most where it was not sure of some,
+ * while the noise's standard deviation is up to 2 %; mostly also at 10 %. A shift too small to tell from noise is left to
+ * forgetting: about 115 observations at the default close nine tenths of the gap.
  *
  * Throws `OPTIONS_INVALID`.
  */

@@ -101,19 +101,39 @@ test("a failed producer takes along the transfers of its outputs; consumers stay
   expect(core.leftovers()).toEqual({ operators: [], tensors: [], transfers: [] });
 });
 
-test("a transfer chain is lost from its first copy on", () => {
+test("a failed transfer frees its buffer and leaves its consumers blocked", () => {
   const core = newCore();
   core.execute([issue(1), consumer(2, 1, 7)], 0);
-  core.execute([issue(3, { accelerator: 0, inputs: [local(1)], outputs: [output(3, 10)] })], 0);
   drain(core);
   core.operatorEnded(1, 1);
   core.execute([recv(7, 1, 10), send(7)], 1);
   drain(core, 1);
   core.transferFailed(7, 4, "cable pulled");
-  expect(drain(core, 4)).toContain("transferFailed 7");
-  expect(core.ledger.has(1, 1)).toBe(false);
+  expect(drain(core, 4)).toEqual(["transferFailed 7"]);
   expect(core.ledger.usedBytes(1)).toBe(0);
-  expect(core.leftovers().operators).toMatchObject([{ issueNumber: 3 }, { issueNumber: 2, state: "blocked" }]);
+  expect(core.ledger.reasons(1, 0)).toMatchObject({ sends: 0 });
+  expect(core.leftovers().operators).toMatchObject([{ issueNumber: 2, state: "blocked" }]);
+});
+
+test("a copy that arrives can be sent on, and one that is lost takes along what was to be made of it", () => {
+  for (const isLost of [false, true]) {
+    const core = newCore();
+    const onward = issue(3, { accelerator: 2, inputs: [{ tensor: 1, transfer: 8, source: 1 }] });
+    core.execute([issue(1), consumer(2, 1, 7), onward], 0);
+    drain(core);
+    if (isLost) core.operatorFailed(1, 1, "fault");
+    else core.operatorEnded(1, 1);
+    if (!isLost) core.execute([recv(7, 1, 10), send(7)], 1);
+    const first = drain(core, 1);
+    core.transferEnded(7, 2);
+    if (isLost) {
+      expect(first).toEqual(["transferCancelled 8", "transferCancelled 7", "operatorFailed 1"]);
+      expect(core.leftovers().tensors.map(({ tensor }) => tensor)).toEqual([2, 3]);
+    } else {
+      expect(drain(core, 2)).toEqual(["transferDone 7", "intentsRaised 8", "run 2", "operatorStarted 2"]);
+    }
+    expect(core.leftovers().transfers).toHaveLength(isLost ? 0 : 1);
+  }
 });
 
 test("a receive buffer that does not fit is refused with numbers and can be asked for again", () => {

@@ -64,7 +64,7 @@ function logNormal(sigma: number, words: Words): number {
 }
 
 /** Box and Muller's transform of two uniform numbers of 53 bits, the first from (0, 1]. */
-export function standardNormal([w0, w1, w2, w3]: Words): number {
+function standardNormal([w0, w1, w2, w3]: Words): number {
   const radius = Math.sqrt(-2 * Math.log(1 - unit(w0, w1)));
   return radius * Math.cos(2 * Math.PI * unit(w2, w3));
 }

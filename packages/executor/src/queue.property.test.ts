@@ -65,19 +65,27 @@ class Pair {
   check(): void {
     this.queue.validate();
     this.ledger.validate();
-    for (const operator of this.twin.operators) {
-      const found = this.queue.get(operator.instruction.issueNumber);
-      expect(found?.state ?? null).toBe(operator.ended === null ? this.twin.stateOf(operator) : null);
-      if (found !== undefined) expect(found.readyNs).toBe(operator.readyNs);
-    }
-    expect(this.queue.next()?.instruction.issueNumber).toBe(this.twin.next()?.instruction.issueNumber);
-    expect(this.ledger.usedBytes(0)).toBe(this.twin.usedBytes());
-    expect(this.ledger.peakBytes(0)).toBeLessThanOrEqual(this.twin.capacityBytes);
-    for (const [tensor, { state }] of this.twin.tensors) {
-      expect(this.ledger.isPresent(tensor, 0)).toBe(state === "present");
-      expect(this.ledger.has(tensor, 0)).toBe(state !== "gone");
-    }
-    expect(new Set(this.freed).size).toBe(this.freed.length);
+    const { twin, queue, ledger } = this;
+    const operators = Array.from(queue.operators(), ({ instruction, state, readyNs }) => [instruction, state, readyNs]);
+    const tensors = [...twin.tensors.keys()].filter((tensor) => ledger.has(tensor, 0));
+    // One comparison per step: a comparison costs more than a step.
+    expect({
+      operators,
+      next: queue.next()?.instruction,
+      usedBytes: ledger.usedBytes(0),
+      tensors,
+      present: tensors.filter((tensor) => ledger.isPresent(tensor, 0)),
+      isWithin: ledger.peakBytes(0) <= twin.capacityBytes,
+      freedTwice: this.freed.length - new Set(this.freed).size,
+    }).toEqual({
+      operators: twin.queued.map((one) => [one.instruction, twin.stateOf(one), one.readyNs]),
+      next: twin.next()?.instruction,
+      usedBytes: twin.usedBytes(),
+      tensors: twin.thatAre(({ state }) => state !== "gone"),
+      present: twin.thatAre(({ state }) => state === "present"),
+      isWithin: true,
+      freedTwice: 0,
+    });
   }
 
   #issue(next: Extract<Command, { type: "issue" }>): void {
@@ -184,9 +192,9 @@ test("a queue does what a list does that is sorted every time, and never passes 
       started += pair.twin.operators.filter(({ ended }) => ended === "done").length;
       refused += pair.twin.operators.filter(({ ended }) => ended === "failed").length;
     }),
-    { numRuns: 300 },
+    { numRuns: 120 },
   );
   // The commands reach what they are to test.
-  expect(started).toBeGreaterThan(50);
-  expect(refused).toBeGreaterThan(20);
+  expect(started).toBeGreaterThan(20);
+  expect(refused).toBeGreaterThan(10);
 });

@@ -61,7 +61,7 @@ test("events run in the order of a list that is sorted before each of them", () 
         }
       },
     ),
-    { numRuns: 200 },
+    { numRuns: 100 },
   );
 });
 

@@ -31,7 +31,7 @@ test("agrees with the rules played slowly, to the nanosecond and to the byte", (
       const busyNs = plan.operators.reduce((sum, { durationNs }) => sum + durationNs, 0);
       expect(stats.accelerators.reduce((sum, accelerator) => sum + accelerator.busyNs, 0)).toBe(busyNs);
     }),
-    { numRuns: 200 },
+    { numRuns: 100 },
   );
 });
 
@@ -57,7 +57,7 @@ test("every operator runs once, after its inputs, one at a time, and nothing is 
       expect(executor.leftovers()).toEqual({ operators: [], tensors: [], transfers: [] });
       for (const { usedHbmBytes } of executor.stats().accelerators) expect(usedHbmBytes).toBe(0);
     }),
-    { numRuns: 150 },
+    { numRuns: 60 },
   );
 });
 
@@ -66,7 +66,7 @@ test("the same seed gives the same events", () => {
     fc.property(plans, fc.nat(), (plan, seed) => {
       expect(run(plan, { seed, cv: 0.3 }).log).toEqual(run(plan, { seed, cv: 0.3 }).log);
     }),
-    { numRuns: 50 },
+    { numRuns: 20 },
   );
 });
 
@@ -113,6 +113,6 @@ test("withdrawals at any time and operators that do not fit leave nothing behind
         if (stuck.length === 0) expect(usedHbmBytes).toBe(0);
       }
     }),
-    { numRuns: 200 },
+    { numRuns: 100 },
   );
 });

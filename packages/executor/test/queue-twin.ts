@@ -31,6 +31,10 @@ export class QueueTwin {
     return this.operators.filter(({ ended }) => ended === null);
   }
 
+  thatAre(condition: (tensor: TwinTensor) => boolean): number[] {
+    return [...this.tensors].filter(([, tensor]) => condition(tensor)).map(([number]) => number);
+  }
+
   isPresent(tensor: number): boolean {
     return this.tensors.get(tensor)?.state === "present";
   }

@@ -1,7 +1,7 @@
 import type { ClusterSpec, TemplateSpec } from "@slicescheduler/gmg";
 import type { ExecutorInstruction, IssuedOutput, IssueInstruction } from "../src/index.ts";
 
-/** Two accelerators of 1000 bytes, and a third that nothing leads to. */
+/** Three accelerators of 1000 bytes; the third, far, is linked to the second alone. */
 export const cluster: ClusterSpec = {
   accelerators: ["a0", "a1", "far"].map((name) => ({
     name,
@@ -22,6 +22,7 @@ export const cluster: ClusterSpec = {
         ["a1", "a0"],
       ],
     },
+    { name: "onward", latencyNs: 10, bytesPerSecond: 1e9, connects: [["a1", "far"]] },
   ],
 };
 

@@ -104,8 +104,13 @@ export class ClaimBook {
     }
   }
 
-  /** What an instance needs under its request's partition. The request is placed. */
+  /** What an instance needs under its request's partition, worked out once. The request is placed. */
   needOf(instance: InstanceNode): MemoryNeed {
+    instance.need ??= this.#needOf(instance);
+    return instance.need;
+  }
+
+  #needOf(instance: InstanceNode): MemoryNeed {
     const name = instance.request.partition as string;
     const partition = partitionNamed(instance.template, name);
     if (partition === undefined) {

@@ -62,6 +62,7 @@ export function buildInstance(
     state: "live",
     partition: null,
     unfinishedOperators: template.operators.length,
+    need: null,
     needBytes: null,
     claimedBytes: null,
     liveTensors: 0,

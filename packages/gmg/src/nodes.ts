@@ -1,4 +1,5 @@
 import type { Binding } from "./binding.ts";
+import type { MemoryNeed } from "./bounds.ts";
 import type { CompiledPartition, Template } from "./template.ts";
 import type {
   AcceleratorIndex,
@@ -63,6 +64,8 @@ export interface InstanceNode {
   partition: CompiledPartition | null;
   /** Operators that have not ended, a cancelled one included as long as an executor has it. */
   unfinishedOperators: number;
+  /** What it needs on its request's partition; null before the request is placed. */
+  need: MemoryNeed | null;
   /** Most bytes it can hold at once, per accelerator, under its partition; null before it is placed. */
   needBytes: Float64Array | null;
   /** The part of its request's claim that was reserved for it, where the request declared no limits; null otherwise. */

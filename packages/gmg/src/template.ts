@@ -8,8 +8,6 @@ import { type Wiring, wire } from "./template-wiring.ts";
 import type { AcceleratorIndex, Dtype, OperatorSpec, TemplateSpec } from "./types.ts";
 import { Faults } from "./validation.ts";
 
-export type { Binding };
-
 /**
  * A registered template: names resolved to indices, expressions compiled, order known. Immutable, and rebuilt from its
  * `spec` alone, so a snapshot stores the spec.

@@ -4,9 +4,9 @@
 import { linkBytesPerSecond, linkLatencyNs } from "./cluster.ts";
 
 /** One decode step through eight layers. */
-export const decodeNsPerEightLayers = 10_575_000;
+const decodeNsPerEightLayers = 10_575_000;
 /** One prompt token through eight layers. */
-export const prefillNsPerTokenPerEightLayers = 225_000;
+const prefillNsPerTokenPerEightLayers = 225_000;
 /** Coefficients of variation of the noise (paper §5.4.1). */
 export const operatorNoiseCv = 0.0062;
 export const transferNoiseCv = 0.0163;

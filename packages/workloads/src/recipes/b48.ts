@@ -13,7 +13,7 @@ export const colocationShare = 0.0325;
 export const idleSlicesShare = 0.045;
 
 /** Longest output that B48 keeps. */
-export const b48OutputTokensMax = 48;
+const b48OutputTokensMax = 48;
 const windowNs = 1800e9;
 const offsetsNs: readonly number[] = [0, 550e9, 1100e9, 1650e9];
 

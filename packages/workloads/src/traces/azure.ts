@@ -4,7 +4,7 @@ import { type CsvRecord, parseCsv } from "./csv.ts";
 import { readTraceText, shown } from "./file.ts";
 import { type TraceRow, traceDaysMax, traceTokensMax } from "./types.ts";
 
-export const azureHeader: readonly string[] = ["TIMESTAMP", "ContextTokens", "GeneratedTokens"];
+const azureHeader: readonly string[] = ["TIMESTAMP", "ContextTokens", "GeneratedTokens"];
 
 /**
  * Reads an Azure trace file; linear in its size.

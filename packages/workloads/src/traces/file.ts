@@ -3,7 +3,7 @@ import { readFileSync, type Stats, statSync } from "node:fs";
 import { TraceError } from "../errors.ts";
 
 /** Largest file the readers take in one piece; the public traces have 0.3 to 4 MB. */
-export const traceFileBytesMax = 256 * 1024 * 1024;
+const traceFileBytesMax = 256 * 1024 * 1024;
 
 /**
  * Reads a text file of at most `bytesMax` bytes.

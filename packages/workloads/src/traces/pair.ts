@@ -6,10 +6,10 @@ import { readAzureTrace } from "./azure.ts";
 import { readMooncakeTrace } from "./mooncake.ts";
 import type { TraceRow } from "./types.ts";
 
-export const azureArrivalsFile = "AzureLLMInferenceTrace_conv.csv";
-export const azureLengthsFile = "AzureLLMInferenceTrace_code.csv";
+const azureArrivalsFile = "AzureLLMInferenceTrace_conv.csv";
+const azureLengthsFile = "AzureLLMInferenceTrace_code.csv";
 /** Directory of the Azure traces inside a directory of several sources. */
-export const azureDirectory = "azure-llm-2023";
+const azureDirectory = "azure-llm-2023";
 
 export interface TracePair {
   readonly arrivals: readonly TraceRow[];
