@@ -3,19 +3,22 @@ export function effectiveRank(rank: number, waitedNs: number, agingNs: number): 
   return rank - Math.floor(waitedNs / agingNs);
 }
 
-/** Shorter stretches than this are sorted by insertion. */
-const RUN = 8;
-
-/** The order of pending intents: effective rank, then transfer number. */
+/**
+ * The order of pending intents, effective rank and then transfer number, and a binary heap that gives slots out in it:
+ * `begin` a pass at an instant, `push` slots, `pop` the first in order.
+ */
 export class IntentOrder {
   readonly #agingNs: number;
   // Per slot, valid while it is pending.
   #transfer: Float64Array;
   #rank: Float64Array;
   #sinceNs: Float64Array;
-  /** Per slot: effective rank at the instant of the last sort it took part in. */
+  /** Per slot: effective rank at the instant of the last pass in which it was pushed or compared. */
   #effective: Float64Array;
-  #scratch: Int32Array;
+  /** Slots; each comes before those at 2i + 1 and 2i + 2. */
+  #heap: Int32Array;
+  #count = 0;
+  #nowNs = 0;
 
   constructor(slots: number, agingNs: number) {
     this.#agingNs = agingNs;
@@ -23,7 +26,7 @@ export class IntentOrder {
     this.#rank = new Float64Array(slots);
     this.#sinceNs = new Float64Array(slots);
     this.#effective = new Float64Array(slots);
-    this.#scratch = new Int32Array(slots);
+    this.#heap = new Int32Array(slots);
   }
 
   set(slot: number, transfer: number, rank: number, sinceNs: number): void {
@@ -40,25 +43,25 @@ export class IntentOrder {
     return this.#sinceNs[slot] as number;
   }
 
-  /** True when slot `a` comes before slot `b`, which took part in the sort at `nowNs`; false for a slot and itself. */
-  precedes(a: number, b: number, nowNs: number): boolean {
-    this.#age(a, nowNs);
+  /** True when slot `a` comes before slot `b`, which was pushed in this pass; false for a slot and itself. */
+  precedes(a: number, b: number): boolean {
+    this.#age(a);
     return this.#before(a, b);
   }
 
-  /** Puts the first `count` slots of an array in order. */
-  sort(slots: Int32Array, count: number, nowNs: number): void {
-    for (let at = 0; at < count; at++) this.#age(slots[at] as number, nowNs);
-    for (let from = 0; from < count; from += RUN) this.#insertionSort(slots, from, Math.min(from + RUN, count));
-    for (let width = RUN; width < count; width *= 2) {
-      for (let from = 0; from + width < count; from += 2 * width) {
-        this.#merge(slots, from, from + width, Math.min(from + 2 * width, count));
-      }
-    }
+  /**
+   * True when `a` comes before `b` at every instant. With time the difference of their effective ranks takes two values:
+   * floor(x) − floor(y) is floor(x − y) or one more, and x − y does not change.
+   */
+  alwaysPrecedes(a: number, b: number): boolean {
+    const youngerByNs = (this.#sinceNs[b] as number) - (this.#sinceNs[a] as number);
+    const differenceMax =
+      (this.#rank[a] as number) - (this.#rank[b] as number) - Math.floor(youngerByNs / this.#agingNs);
+    return differenceMax < 0 || (differenceMax === 0 && (this.#transfer[a] as number) < (this.#transfer[b] as number));
   }
 
-  #age(slot: number, nowNs: number): void {
-    const waitedNs = nowNs - (this.#sinceNs[slot] as number);
+  #age(slot: number): void {
+    const waitedNs = this.#nowNs - (this.#sinceNs[slot] as number);
     this.#effective[slot] = effectiveRank(this.#rank[slot] as number, waitedNs, this.#agingNs);
   }
 
@@ -67,39 +70,52 @@ export class IntentOrder {
     return difference < 0 || (difference === 0 && (this.#transfer[a] as number) < (this.#transfer[b] as number));
   }
 
-  #insertionSort(slots: Int32Array, from: number, end: number): void {
-    for (let at = from + 1; at < end; at++) {
-      const slot = slots[at] as number;
-      let to = at;
-      while (to > from && this.#before(slot, slots[to - 1] as number)) {
-        slots[to] = slots[to - 1] as number;
-        to--;
-      }
-      slots[to] = slot;
-    }
+  begin(nowNs: number): void {
+    this.#nowNs = nowNs;
+    this.#count = 0;
   }
 
-  #merge(slots: Int32Array, from: number, middle: number, end: number): void {
-    if (this.#before(slots[middle - 1] as number, slots[middle] as number)) return;
-    const scratch = this.#scratch;
-    const leftCount = middle - from;
-    for (let at = 0; at < leftCount; at++) scratch[at] = slots[from + at] as number;
-    let left = 0;
-    let right = middle;
-    let to = from;
-    while (left < leftCount && right < end) {
-      const takesRight = this.#before(slots[right] as number, scratch[left] as number);
-      slots[to++] = takesRight ? (slots[right++] as number) : (scratch[left++] as number);
+  push(slot: number): void {
+    this.#age(slot);
+    const heap = this.#heap;
+    let at = this.#count++;
+    while (at > 0) {
+      const parent = (at - 1) >> 1;
+      const other = heap[parent] as number;
+      if (this.#before(other, slot)) break;
+      heap[at] = other;
+      at = parent;
     }
-    while (left < leftCount) slots[to++] = scratch[left++] as number;
+    heap[at] = slot;
+  }
+
+  /** Takes out the first slot in order; −1 when there is none. */
+  pop(): number {
+    if (this.#count === 0) return -1;
+    const heap = this.#heap;
+    const first = heap[0] as number;
+    const count = --this.#count;
+    const slot = heap[count] as number;
+    let at = 0;
+    for (let child = 1; child < count; child = 2 * at + 1) {
+      if (child + 1 < count && this.#before(heap[child + 1] as number, heap[child] as number)) child++;
+      const other = heap[child] as number;
+      if (this.#before(slot, other)) break;
+      heap[at] = other;
+      at = child;
+    }
+    heap[at] = slot;
+    return first;
   }
 
   grow(slots: number): void {
-    this.#scratch = new Int32Array(slots);
     this.#transfer = widened(this.#transfer, slots);
     this.#rank = widened(this.#rank, slots);
     this.#sinceNs = widened(this.#sinceNs, slots);
     this.#effective = widened(this.#effective, slots);
+    const heap = new Int32Array(slots);
+    heap.set(this.#heap);
+    this.#heap = heap;
   }
 }
 

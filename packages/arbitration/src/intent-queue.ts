@@ -15,9 +15,10 @@ const FIRST_SLOTS = 64;
  * Pending intents and the ports they compete for: the selection rule of docs/execution-model.md, once, for the arbiter
  * and the simulator. Arguments are trusted (see PortTable); calls allocate nothing except when the queue doubles.
  *
- * An intent that does not fit is parked on one port that has nothing left, and is not looked at again before that port is
- * freed. One that fits asks, per port of its way, whether an older one before it in order wants the port. So a selection
- * costs O(intents woken + intents that want the ports of those that fit), not O(pending).
+ * A selection looks only at intents that are awake, new ones for instance. One that does not fit goes to sleep on a port
+ * that has nothing left, until that port is freed. One that fits, but wants a port that an older intent before it reserves,
+ * goes to sleep on that intent, until it is selected or withdrawn. So a selection costs O(woken · log woken + intents that
+ * want the ports of those that fit), not O(pending); the result is that of looking at all of them in order.
  */
 export class IntentQueue {
   /** What is claimed. Free ports through `release`, which wakes who waits for them. */
@@ -41,11 +42,10 @@ export class IntentQueue {
   /** Per slot: 1 while it is pending. */
   #pending = new Uint8Array(FIRST_SLOTS);
   #nextFree = new Int32Array(FIRST_SLOTS);
-  /** Slots looked at in the pass at hand. */
-  #batch = new Int32Array(FIRST_SLOTS);
 
-  /** Per port those parked on it, and as the last list those that are awake: each pending slot is in one. */
-  readonly #parked: SlotLists;
+  /** Those asleep on port p are list p, those awake are `#awake`, those asleep on slot s are `#awake` + 1 + s. */
+  readonly #sleep: SlotLists;
+  readonly #awake: number;
   /** Per port all those that want it. A slot takes part with one member per port of its way: slot × width + place. */
   readonly #wanting: SlotLists;
   readonly #width: number;
@@ -58,7 +58,8 @@ export class IntentQueue {
     this.ports = new PortTable(topology);
     this.#width = this.ports.portCountMax;
     this.#order = new IntentOrder(FIRST_SLOTS, agingNs);
-    this.#parked = new SlotLists(this.ports.ports + 1, FIRST_SLOTS);
+    this.#awake = this.ports.ports;
+    this.#sleep = new SlotLists(this.#awake + 1 + FIRST_SLOTS, FIRST_SLOTS);
     this.#wanting = new SlotLists(this.ports.ports, FIRST_SLOTS * this.#width);
   }
 
@@ -77,7 +78,7 @@ export class IntentQueue {
     this.#source[slot] = source;
     this.#destination[slot] = destination;
     this.#order.set(slot, transfer, rank, sinceNs);
-    this.#parked.insert(ports.ports, slot);
+    this.#sleep.insert(this.#awake, slot);
     const count = ports.portCount(source, destination);
     for (let at = 0; at < count; at++) {
       this.#wanting.insert(ports.portAt(source, destination, at), slot * this.#width + at);
@@ -92,7 +93,8 @@ export class IntentQueue {
     const { ports } = this;
     const count = ports.portCount(this.#source[slot] as number, this.#destination[slot] as number);
     for (let at = 0; at < count; at++) this.#wanting.remove(slot * this.#width + at);
-    this.#parked.remove(slot);
+    this.#sleep.remove(slot);
+    this.#sleep.moveAll(this.#awake + 1 + slot, this.#awake);
     this.#pending[slot] = 0;
     this.#nextFree[slot] = this.#freeSlot;
     this.#freeSlot = slot;
@@ -110,59 +112,72 @@ export class IntentQueue {
     const { ports } = this;
     ports.free(source, destination);
     const count = ports.portCount(source, destination);
-    for (let at = 0; at < count; at++) this.#parked.moveAll(ports.portAt(source, destination, at), ports.ports);
+    for (let at = 0; at < count; at++) this.#sleep.moveAll(ports.portAt(source, destination, at), this.#awake);
   }
 
   /** Claims ports for a maximal set of pending intents and removes these; see `selected`. Returns how many. */
   select(nowNs: number): number {
-    const { ports } = this;
-    const batch = this.#batch;
-    const parked = this.#parked;
-    let count = 0;
-    for (let slot = parked.first(ports.ports); slot !== NONE; slot = parked.after(slot)) batch[count++] = slot;
-    if (count === 0) return 0;
-    if (this.selected.length < count) this.selected = new Float64Array(batch.length);
-    this.#order.sort(batch, count, nowNs);
-    const mayReserve = nowNs >= this.#reserveFromNs;
+    const sleep = this.#sleep;
+    const order = this.#order;
+    const awake = this.#awake;
+    order.begin(nowNs);
+    for (let slot = sleep.first(awake); slot !== NONE; slot = sleep.after(slot)) order.push(slot);
     let admitted = 0;
-    for (let at = 0; at < count; at++) {
-      const slot = batch[at] as number;
-      const source = this.#source[slot] as number;
-      const destination = this.#destination[slot] as number;
-      const port = ports.exhausted(source, destination);
-      if (port !== NONE) {
-        parked.remove(slot);
-        parked.insert(port, slot);
-      } else if (!mayReserve || !this.#isReserved(slot, nowNs)) {
-        ports.claim(source, destination);
-        this.selected[admitted++] = this.#order.transfer(slot);
-        this.remove(slot);
+    for (let slot = order.pop(); slot !== NONE; slot = order.pop()) {
+      const list = this.#obstacle(slot, nowNs);
+      if (list !== NONE) {
+        sleep.remove(slot);
+        sleep.insert(list, slot);
+        continue;
       }
+      // Who slept on it comes after it in order and may still fit: ports can have capacity for several.
+      for (let other = sleep.first(awake + 1 + slot); other !== NONE; other = sleep.after(other)) order.push(other);
+      this.#admit(slot, admitted++);
     }
     return admitted;
   }
 
+  #admit(slot: number, at: number): void {
+    this.ports.claim(this.#source[slot] as number, this.#destination[slot] as number);
+    if (at === this.selected.length) {
+      const wider = new Float64Array(2 * at);
+      wider.set(this.selected);
+      this.selected = wider;
+    }
+    this.selected[at] = this.#order.transfer(slot);
+    this.remove(slot);
+  }
+
+  /** The list in which to wait, or −1 when the intent can go. */
+  #obstacle(slot: number, nowNs: number): number {
+    const port = this.ports.exhausted(this.#source[slot] as number, this.#destination[slot] as number);
+    if (port !== NONE) return port;
+    return nowNs < this.#reserveFromNs ? NONE : this.#reservation(slot, nowNs - this.reserveNs);
+  }
+
   /**
-   * True when an intent before this one in order, still pending, has waited `reserveNs` and wants one of its ports. It need
-   * not be in the batch: who is parked cannot be admitted now, but reserves all the same.
+   * A pending intent before this one in order that has waited `reserveNs` and wants one of its ports keeps it out, whether
+   * it could be selected now or sleeps. One that comes first only sometimes is no reason to sleep: the order may turn
+   * without anything happening.
    */
-  #isReserved(slot: number, nowNs: number): boolean {
+  #reservation(slot: number, sinceMaxNs: number): number {
     const { ports } = this;
     const order = this.#order;
     const wanting = this.#wanting;
-    const width = this.#width;
-    const sinceMaxNs = nowNs - this.reserveNs;
     const source = this.#source[slot] as number;
     const destination = this.#destination[slot] as number;
     const count = ports.portCount(source, destination);
+    let list = NONE;
     for (let at = 0; at < count; at++) {
       const port = ports.portAt(source, destination, at);
       for (let member = wanting.first(port); member !== NONE; member = wanting.after(member)) {
-        const other = Math.floor(member / width);
-        if (order.sinceNs(other) <= sinceMaxNs && order.precedes(other, slot, nowNs)) return true;
+        const other = Math.floor(member / this.#width);
+        if (order.sinceNs(other) > sinceMaxNs || !order.precedes(other, slot)) continue;
+        if (order.alwaysPrecedes(other, slot)) return this.#awake + 1 + other;
+        list = this.#awake;
       }
     }
-    return false;
+    return list;
   }
 
   #takeSlot(): number {
@@ -184,19 +199,18 @@ export class IntentQueue {
     this.#source = widened(this.#source, slots);
     this.#destination = widened(this.#destination, slots);
     this.#nextFree = widened(this.#nextFree, slots);
-    this.#batch = widened(this.#batch, slots);
     const pending = new Uint8Array(slots);
     pending.set(this.#pending);
     this.#pending = pending;
     this.#order.grow(slots);
-    this.#parked.grow(slots);
-    this.#wanting.grow(slots * this.#width);
+    this.#sleep.grow(this.#awake + 1 + slots, slots);
+    this.#wanting.grow(this.ports.ports, slots * this.#width);
   }
 
   /** No intents, all ports free: as new, at the cost of filling the port arrays. */
   clear(): void {
     this.ports.reset();
-    this.#parked.clear();
+    this.#sleep.clear();
     this.#wanting.clear();
     this.#pending.fill(0, 0, this.#slots);
     this.#size = 0;

@@ -6,7 +6,7 @@ const NONE = -1;
  */
 export class SlotLists {
   /** Per list: a member, or −1 for none. */
-  readonly #head: Int32Array;
+  #head: Int32Array;
   // Per member, valid while it is in a list.
   #list: Int32Array;
   #next: Int32Array;
@@ -56,7 +56,9 @@ export class SlotLists {
     }
   }
 
-  grow(members: number): void {
+  grow(lists: number, members: number): void {
+    const from = this.#head.length;
+    this.#head = widened(this.#head, lists).fill(NONE, from);
     this.#list = widened(this.#list, members);
     this.#next = widened(this.#next, members);
     this.#previous = widened(this.#previous, members);
