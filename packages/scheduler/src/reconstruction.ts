@@ -33,6 +33,8 @@ export class Reconstruction {
       this.#graph.cluster.accelerators.map(() => ({ capacityBytes: Number.MAX_SAFE_INTEGER, fixedBytes: 0 })),
     );
     for (const operator of this.#graph.issuedOperators()) {
+      // One that its ended instance takes back never starts, and what it reads may never be.
+      if (operator.state !== "issued" && operator.startedNs < 0) continue;
       const added = this.#add(operator, operator.accelerator, operator.issueNumber);
       if (operator.startedNs >= 0) {
         const leftNs = operator.startedNs + this.#predictor.operatorNs(operator, operator.accelerator) - nowNs;

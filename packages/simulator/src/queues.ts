@@ -27,7 +27,7 @@ export class EventHeap {
     while (at > 0) {
       const parent = (at - 1) >> 1;
       const time = times[parent] as number;
-      if (time < atNs || false) break;
+      if (time < atNs || (time === atNs && (keys[parent] as number) < key)) break;
       times[at] = time;
       keys[at] = keys[parent] as number;
       at = parent;
