@@ -30,7 +30,11 @@ export class Reconstruction {
     this.#overlay.length = 0;
     this.#simulator.begin(
       nowNs,
-      this.#graph.cluster.accelerators.map(() => ({ capacityBytes: Number.MAX_SAFE_INTEGER, fixedBytes: 0 })),
+      this.#graph.cluster.accelerators.map(({ granularityBytes }) => ({
+        capacityBytes: Number.MAX_SAFE_INTEGER,
+        fixedBytes: 0,
+        granularityBytes,
+      })),
     );
     for (const operator of this.#graph.issuedOperators()) {
       // One that its ended instance takes back never starts, and what it reads may never be.
@@ -69,11 +73,13 @@ export class Reconstruction {
       issueNumber,
       instance.binding.workspaceBytes(index),
     );
-    for (const tensor of operator.inputs) this.#simulator.addInput(added, this.#tensor(tensor));
+    for (const tensor of operator.inputs) {
+      const transfer = tensor.transfers.find(({ destination }) => destination === accelerator);
+      this.#simulator.addInput(added, this.#tensor(tensor), transfer?.source);
+    }
     for (const tensor of operator.outputs) {
       const continued = tensor.aliases === null ? undefined : this.#tensors.get(tensor.aliases);
-      const bytes = this.#graph.cluster.roundBytes(accelerator, tensor.bytes);
-      this.#tensors.set(tensor, this.#simulator.addOutput(added, bytes, isHeld(tensor), continued ?? -1));
+      this.#tensors.set(tensor, this.#simulator.addOutput(added, tensor.bytes, isHeld(tensor), continued ?? -1));
     }
     return added;
   }
