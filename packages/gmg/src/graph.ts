@@ -193,17 +193,13 @@ export class GlobalMappingGraph {
     const template = this.template(submission.template);
     const instance = buildInstance(this.#state, template, submission, request, nowNs);
     if (request.partition !== null) {
+      requireAllowed(instance, request.partition);
       this.claims.needOf(instance);
       if (request.limits === null) this.claims.growFor(instance);
     } else {
       request.instances.add(instance);
       try {
-        this.#requireFeasible(
-          request,
-          submission.allowedPartitions ??
-            request.allowedPartitions ??
-            template.partitions.map((partition) => partition.name),
-        );
+        this.#requireFeasible(request, allowedNames(request, template));
       } catch (error) {
         request.instances.delete(instance);
         throw error;
@@ -223,15 +219,15 @@ export class GlobalMappingGraph {
   placementOptions(operator: OperatorNode): PlacementOption[] {
     const { instance } = operator;
     const { request, template } = instance;
-    const allowedPartitions = instance.allowedPartitions ?? request.allowedPartitions;
     if (request.partition !== null) {
       const partition = partitionNamed(template, request.partition);
       if (partition === undefined) return [];
       return [{ partition, shortage: instance.partition === null ? this.claims.lackWithinClaim(instance) : null }];
     }
     const options: PlacementOption[] = [];
+    const names = allowedNames(request, template);
     for (const partition of template.partitions) {
-      if (allowedPartitions !== null && !allowedPartitions.includes(partition.name)) continue;
+      if (!names.includes(partition.name)) continue;
       const claim = this.claims.claimOn(request, partition.name);
       if (claim !== undefined) options.push({ partition, shortage: this.claims.shortage(claim) });
     }
@@ -406,7 +402,7 @@ export class GlobalMappingGraph {
     if (lack === null) {
       throw new SubmissionError(
         "UNKNOWN_PARTITION",
-        `request ${request.id} cannot be laid ${where}: its templates share no such partition`,
+        `request ${request.id} cannot be laid ${where}: its templates and restrictions share no partition`,
         { request: request.id },
       );
     }
@@ -418,6 +414,24 @@ export class GlobalMappingGraph {
       { request: request.id, ...lack },
     );
   }
+}
+
+/** The partitions of a template that an unplaced request, with all of its live instances, may be laid on. */
+function allowedNames(request: RequestNode, template: Template): string[] {
+  const restrictions = [request.allowedPartitions];
+  for (const instance of request.instances)
+    if (instance.state === "live") restrictions.push(instance.allowedPartitions);
+  const names = template.partitions.map((partition) => partition.name);
+  return names.filter((name) => restrictions.every((allowed) => allowed?.includes(name) ?? true));
+}
+
+function requireAllowed({ id, request, allowedPartitions }: InstanceNode, partition: string): void {
+  if (allowedPartitions?.includes(partition) ?? true) return;
+  throw new SubmissionError(
+    "UNKNOWN_PARTITION",
+    `instance ${id} may only be laid on ${allowedPartitions?.join(", ")}, and request ${request.id} is laid on ${partition} already`,
+    { instance: id, request: request.id, partition },
+  );
 }
 
 export interface GraphCounts {
