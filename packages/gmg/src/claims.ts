@@ -13,7 +13,7 @@ import { addInto, instanceNeed, limitsNeed, type MemoryNeed, maxInto, partitionN
 import type { Cluster } from "./cluster.ts";
 import { SubmissionError } from "./graph-errors.ts";
 import type { ResidencyLedger } from "./ledger.ts";
-import type { InstanceNode, RequestNode, TensorCopy } from "./nodes.ts";
+import type { InstanceNode, RequestNode } from "./nodes.ts";
 import type { AcceleratorIndex } from "./types.ts";
 
 /** Why a claim cannot be reserved: the accelerator that lacks the most. */
@@ -164,8 +164,8 @@ export class ClaimBook {
     addInto(instance.request.usedBytes, instance.needBytes);
   }
 
-  /** Its operators have ended: from now on only the copies it left behind count. A second call changes nothing. */
-  end(instance: InstanceNode, copiesLeft: Iterable<TensorCopy>): void {
+  /** Its operators have ended: from now on only the buffers it left behind count. A second call changes nothing. */
+  end(instance: InstanceNode): void {
     const { request, needBytes, claimedBytes } = instance;
     instance.claimedBytes = null;
     if (needBytes === null) {
@@ -174,13 +174,19 @@ export class ClaimBook {
     }
     instance.needBytes = null;
     const left = new Float64Array(needBytes.length);
-    for (const copy of copiesLeft) left[copy.accelerator] = (left[copy.accelerator] as number) + copy.ownBytes;
+    for (const buffer of instance.buffers) {
+      const bytes = buffer.shares.get(instance) ?? 0;
+      buffer.shares.delete(instance);
+      buffer.endedBytes += bytes;
+      left[buffer.accelerator] = (left[buffer.accelerator] as number) + bytes;
+    }
+    instance.buffers.clear();
     for (let a = 0; a < left.length; a++) this.#use(request, a, (left[a] as number) - (needBytes[a] as number));
   }
 
-  /** Counts bytes against (or, negative, back to) the request's claim; without limits the claim itself follows. */
-  use(request: RequestNode, accelerator: AcceleratorIndex, bytes: number): void {
-    this.#use(request, accelerator, bytes);
+  /** A buffer that ended instances left behind has gone. */
+  giveBack(request: RequestNode, accelerator: AcceleratorIndex, bytes: number): void {
+    this.#use(request, accelerator, -bytes);
   }
 
   /** Gives the whole claim back; the request holds nothing any more. */
@@ -204,6 +210,7 @@ export class ClaimBook {
     return claims.get(partitionName);
   }
 
+  /** Without limits the claim itself follows. */
   #use(request: RequestNode, accelerator: AcceleratorIndex, bytes: number): void {
     request.usedBytes[accelerator] = (request.usedBytes[accelerator] as number) + bytes;
     if (request.limits !== null) return;

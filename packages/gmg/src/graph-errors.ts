@@ -17,7 +17,9 @@ export type SubmissionErrorCode =
   | "ALREADY_CONTINUED"
   | "INPUTS_SPAN_REQUESTS"
   | "UNKNOWN_PARTITION"
+  | "NO_ROUTE"
   | "LIMITS_EXCEEDED"
+  | "WEIGHTS_MISMATCH"
   | "NEVER_FITS"
   | "CLAIM_TOO_LARGE_NOW";
 

@@ -32,6 +32,8 @@ export interface GraphState {
   readonly claims: ClaimBook;
   readonly frontier: Frontier;
   readonly templates: Map<string, Template>;
+  /** Size of all weights of a name. */
+  readonly weightBytes: Map<string, number>;
   readonly requests: Map<RequestId, RequestNode>;
   readonly instances: Map<InstanceId, InstanceNode>;
   readonly tensors: Map<TensorId, TensorNode>;
@@ -78,6 +80,18 @@ export function illegalMove(operator: OperatorNode, asked: string): never {
 export function countIssued(state: GraphState, operator: OperatorNode, change: number): void {
   const { rank } = operator.instance.request;
   state.issuedOfRank[rank] = (state.issuedOfRank[rank] ?? 0) + change;
+}
+
+/**
+ * Whether a planned transfer of it may have been cancelled without the graph knowing yet: a queue that gives an operator back
+ * drops the planned transfers nobody else there waits for, and says so next. No further operator may count on it till then.
+ */
+export function isInDoubt(tensor: TensorNode): boolean {
+  for (const { state, waiting } of tensor.transfers) {
+    if (state !== "planned") continue;
+    for (const operator of waiting) if (operator.state !== "issued") return true;
+  }
+  return false;
 }
 
 /** Whether later instances may still refer to it. */

@@ -1,14 +1,22 @@
 import { partitionNamed } from "./bounds.ts";
+import { forgetCopy } from "./buffers.ts";
 import { ClaimBook, type Shortage } from "./claims.ts";
 import type { Cluster } from "./cluster.ts";
-import { InvariantBrokenError } from "./errors.ts";
 import { Frontier } from "./frontier.ts";
 import { SubmissionError } from "./graph-errors.ts";
-import { type GraphEffects, type GraphState, issuedOperator, noEffects } from "./graph-state.ts";
+import {
+  type GraphEffects,
+  type GraphState,
+  illegalMove,
+  isInDoubt,
+  issuedOperator,
+  noEffects,
+} from "./graph-state.ts";
 import { buildInstance, linkInstance, outputTensors, type Submission } from "./insert.ts";
 import { type IssuedOperator, issueOperator } from "./issue.ts";
 import { ResidencyLedger } from "./ledger.ts";
 import type { InstanceNode, OperatorNode, RequestId, RequestNode, TransferNode } from "./nodes.ts";
+import { sharedPartitions } from "./partitions.ts";
 import {
   abortOperator,
   beginReceiving,
@@ -17,10 +25,11 @@ import {
   completeTransfer,
   startOperator,
 } from "./progress.ts";
-import { dropReleasedHolds, forgetCopy, forgetRequestIfGone, settleInstance } from "./settle.ts";
+import { dropReleasedHolds, forgetRequestIfGone, settleInstance } from "./settle.ts";
 import { type CompiledPartition, compileTemplate, type Template } from "./template.ts";
-import type { AcceleratorIndex, InstanceId, IssueNumber, TemplateSpec, TransferNumber } from "./types.ts";
+import type { InstanceId, IssueNumber, TemplateSpec, TransferNumber } from "./types.ts";
 import { validateGraph } from "./validate-graph.ts";
+import { loadWeights } from "./weights.ts";
 
 export interface RequestOpening {
   /** Rising; a number ever used is refused. */
@@ -76,6 +85,7 @@ export class GlobalMappingGraph {
       claims: this.claims,
       frontier: this.unscheduledFrontier,
       templates: new Map(),
+      weightBytes: new Map(),
       requests: new Map(),
       instances: new Map(),
       tensors: new Map(),
@@ -100,7 +110,7 @@ export class GlobalMappingGraph {
       });
     }
     const template = compileTemplate(spec, this.cluster);
-    this.#loadWeights(template);
+    loadWeights(this.#state, template);
     this.#state.templates.set(template.name, template);
     return template;
   }
@@ -193,13 +203,12 @@ export class GlobalMappingGraph {
     const template = this.template(submission.template);
     const instance = buildInstance(this.#state, template, submission, request, nowNs);
     if (request.partition !== null) {
-      requireAllowed(instance, request.partition);
       this.claims.needOf(instance);
       if (request.limits === null) this.claims.growFor(instance);
     } else {
       request.instances.add(instance);
       try {
-        this.#requireFeasible(request, allowedNames(request, template));
+        this.#requireFeasible(request, sharedPartitions(request));
       } catch (error) {
         request.instances.delete(instance);
         throw error;
@@ -219,13 +228,14 @@ export class GlobalMappingGraph {
   placementOptions(operator: OperatorNode): PlacementOption[] {
     const { instance } = operator;
     const { request, template } = instance;
+    if (operator.inputs.some(isInDoubt)) return [];
     if (request.partition !== null) {
       const partition = partitionNamed(template, request.partition);
       if (partition === undefined) return [];
       return [{ partition, shortage: instance.partition === null ? this.claims.lackWithinClaim(instance) : null }];
     }
     const options: PlacementOption[] = [];
-    const names = allowedNames(request, template);
+    const names = sharedPartitions(request);
     for (const partition of template.partitions) {
       if (!names.includes(partition.name)) continue;
       const claim = this.claims.claimOn(request, partition.name);
@@ -235,21 +245,25 @@ export class GlobalMappingGraph {
   }
 
   /**
-   * Unscheduled → issued. The first operator of a request places it and reserves its claim.
-   * Throws ILLEGAL_MOVE when its producers are not issued, or its memory is not reserved.
+   * Unscheduled → issued. The first operator of a request places it and reserves its claim. Throws ILLEGAL_MOVE, changing
+   * nothing, when its producers are not issued, its request is laid elsewhere or its memory is not reserved.
    */
   issue(operator: OperatorNode, partition: CompiledPartition, nowNs: number): IssuedOperator {
     const { instance } = operator;
     const { request } = instance;
+    if (operator.state !== "unscheduled" || operator.unscheduledInputs > 0) illegalMove(operator, "issued");
+    if (operator.inputs.some(isInDoubt)) illegalMove(operator, "issued on a transfer that may be cancelled");
+    if ((request.partition ?? partition.name) !== partition.name) {
+      illegalMove(operator, `issued on ${partition.name}: its request is laid on ${request.partition}`);
+    }
     if (request.partition === null) {
       const claim = this.claims.claimOn(request, partition.name);
       if (claim === undefined || this.claims.shortage(claim) !== null) {
-        throw new InvariantBrokenError(
-          `request ${request.id} was issued on ${partition.name} without room for its claim`,
-          { request: request.id },
-        );
+        illegalMove(operator, `issued on ${partition.name}, which has no room for the claim of its request`);
       }
       this.claims.place(request, partition.name, claim);
+    } else if (instance.partition === null && this.claims.lackWithinClaim(instance) !== null) {
+      illegalMove(operator, "issued beyond the claim of its request");
     }
     if (instance.partition === null) {
       instance.partition = partition;
@@ -296,12 +310,12 @@ export class GlobalMappingGraph {
 
   /** Fails its instance and whatever needs its results. */
   operatorFailed(operator: OperatorNode, nowNs: number): void {
-    abortOperator(this.#state, operator, nowNs);
+    abortOperator(this.#state, operator, nowNs, "failed");
   }
 
   /** The executor gave back an operator of an instance that was cancelled or failed. */
   operatorWithdrawn(operator: OperatorNode, nowNs: number): void {
-    abortOperator(this.#state, operator, nowNs);
+    abortOperator(this.#state, operator, nowNs, "withdrawn");
   }
 
   transferReceiving(transfer: TransferNode): void {
@@ -361,34 +375,6 @@ export class GlobalMappingGraph {
     validateGraph(this.#state);
   }
 
-  #loadWeights(template: Template): void {
-    const more = new Map<AcceleratorIndex, number>();
-    const loads = new Map<string, { accelerator: AcceleratorIndex; name: string; bytes: number }>();
-    for (const partition of template.partitions) {
-      for (const weight of partition.weights) {
-        const key = `${weight.accelerator}/${weight.name}`;
-        if (loads.has(key) || this.ledger.hasWeights(weight.accelerator, weight.name)) continue;
-        loads.set(key, weight);
-        more.set(
-          weight.accelerator,
-          (more.get(weight.accelerator) ?? 0) + this.cluster.roundBytes(weight.accelerator, weight.bytes),
-        );
-      }
-    }
-    for (const [accelerator, bytes] of more) {
-      const lack = this.claims.lackForWeights(accelerator, bytes);
-      if (lack === null) continue;
-      const { name } = this.cluster.accelerators[accelerator] ?? { name: "?" };
-      throw new SubmissionError(
-        "NEVER_FITS",
-        `template ${JSON.stringify(template.name)} cannot be registered: its weights take ${lack.neededBytes} bytes more on accelerator ` +
-          `${JSON.stringify(name)}, and ${lack.availableBytes} are available; use fewer partitions or a larger accelerator`,
-        { template: template.name, ...lack },
-      );
-    }
-    for (const { accelerator, name, bytes } of loads.values()) this.ledger.loadWeights(accelerator, name, bytes);
-  }
-
   #requireFeasible(request: RequestNode, partitionNames: readonly string[]): void {
     let lack: Shortage | null = null;
     for (const name of partitionNames) {
@@ -414,24 +400,6 @@ export class GlobalMappingGraph {
       { request: request.id, ...lack },
     );
   }
-}
-
-/** The partitions of a template that an unplaced request, with all of its live instances, may be laid on. */
-function allowedNames(request: RequestNode, template: Template): string[] {
-  const restrictions = [request.allowedPartitions];
-  for (const instance of request.instances)
-    if (instance.state === "live") restrictions.push(instance.allowedPartitions);
-  const names = template.partitions.map((partition) => partition.name);
-  return names.filter((name) => restrictions.every((allowed) => allowed?.includes(name) ?? true));
-}
-
-function requireAllowed({ id, request, allowedPartitions }: InstanceNode, partition: string): void {
-  if (allowedPartitions?.includes(partition) ?? true) return;
-  throw new SubmissionError(
-    "UNKNOWN_PARTITION",
-    `instance ${id} may only be laid on ${allowedPartitions?.join(", ")}, and request ${request.id} is laid on ${partition} already`,
-    { instance: id, request: request.id, partition },
-  );
 }
 
 export interface GraphCounts {

@@ -28,7 +28,7 @@ export type { Program } from "./expression-program.ts";
 export { compareUrgency, Frontier } from "./frontier.ts";
 export { GlobalMappingGraph, type GraphCounts, type PlacementOption, type RequestOpening } from "./graph.ts";
 export { IllegalMoveError, SubmissionError, type SubmissionErrorCode } from "./graph-errors.ts";
-export type { GraphEffects } from "./graph-state.ts";
+export { type GraphEffects, isInDoubt } from "./graph-state.ts";
 export type { OutputReference, Submission } from "./insert.ts";
 export type { IssuedOperator } from "./issue.ts";
 export { type LedgerOptions, ResidencyLedger, type ResidencyReasons, type ResidentCopy } from "./ledger.ts";

@@ -3,6 +3,7 @@ import { dtypeBytes } from "./dtype.ts";
 import { SubmissionError, type SubmissionErrorCode } from "./graph-errors.ts";
 import { type GraphState, isAttachable, nameOf } from "./graph-state.ts";
 import type { InstanceNode, OperatorNode, RequestNode, TensorNode } from "./nodes.ts";
+import { possiblePartitions } from "./partitions.ts";
 import type { Template, TemplateInput } from "./template.ts";
 import type { InstanceId } from "./types.ts";
 import { didYouMeanOneOf } from "./validation.ts";
@@ -35,7 +36,6 @@ export function buildInstance(
   nowNs: number,
 ): InstanceNode {
   const binding = template.bind(submission.symbols);
-  checkPartitions(template, submission);
   checkLimits(binding, request, submission.id);
   const inputs = resolveInputs(state, binding, submission);
   for (const tensor of inputs) {
@@ -55,7 +55,7 @@ export function buildInstance(
     template,
     binding,
     label: submission.label,
-    allowedPartitions: submission.allowedPartitions,
+    allowedPartitions: possiblePartitions(state, template, submission, request, inputs),
     insertedNs: nowNs,
     operators,
     inputs,
@@ -65,6 +65,7 @@ export function buildInstance(
     need: null,
     needBytes: null,
     claimedBytes: null,
+    buffers: new Set(),
     liveTensors: 0,
     doneNs: -1,
   };
@@ -91,7 +92,7 @@ export function linkInstance(state: GraphState, instance: InstanceNode): void {
       state.tensors.set(tensor.id, tensor);
       state.nextTensor = tensor.id + 1;
       instance.liveTensors += 1;
-      if (tensor.aliases !== null) tensor.aliases.continuedBy = tensor;
+      if (tensor.aliases !== null) tensor.aliases.continued = true;
     }
     for (const tensor of operator.inputs) {
       tensor.consumers.add(operator);
@@ -133,6 +134,7 @@ function buildOperator(instance: InstanceNode, index: number, firstTensor: numbe
     instance,
     index,
     inputs: [...new Set(read.filter((tensor) => tensor !== null))],
+    reads: [],
     outputs,
     state: "unscheduled",
     unscheduledInputs: 0,
@@ -151,7 +153,7 @@ function buildOperator(instance: InstanceNode, index: number, firstTensor: numbe
       output: o,
       bytes: binding.outputBytes(index, o),
       aliases: output.aliases < 0 ? null : (read[output.aliases] ?? null),
-      continuedBy: null,
+      continued: false,
       unissuedConsumers: 0,
       retained: false,
       consumers: new Set(),
@@ -245,7 +247,7 @@ function checkContinuations(submission: Submission, operators: readonly Operator
   for (const { outputs } of operators) {
     for (const { aliases } of outputs) {
       if (aliases === null) continue;
-      if (aliases.continuedBy !== null || continuing.has(aliases)) {
+      if (aliases.continued || continuing.has(aliases)) {
         throw refusal(
           submission,
           "ALREADY_CONTINUED",
@@ -254,21 +256,6 @@ function checkContinuations(submission: Submission, operators: readonly Operator
       }
       continuing.add(aliases);
     }
-  }
-}
-
-function checkPartitions(template: Template, submission: Submission): void {
-  const known = template.partitions.map((partition) => partition.name);
-  if (submission.allowedPartitions?.length === 0) {
-    throw refusal(submission, "UNKNOWN_PARTITION", "it may be laid on no partition at all; name at least one");
-  }
-  for (const name of submission.allowedPartitions ?? []) {
-    if (known.includes(name)) continue;
-    throw refusal(
-      submission,
-      "UNKNOWN_PARTITION",
-      `template ${JSON.stringify(template.name)} has no partition ${JSON.stringify(name)}${didYouMeanOneOf(name, known)}`,
-    );
   }
 }
 
@@ -284,6 +271,16 @@ function checkLimits(binding: Binding, request: RequestNode, id: InstanceId): vo
       `request ${request.id} declares no limits for template ${JSON.stringify(template.name)}`,
     );
   }
+  template.slots.forEach((slot, i) => {
+    const bytes = binding.inputBytes(i);
+    const maxBytes = limit.inputBytes(i);
+    if (bytes <= maxBytes) return;
+    throw refusal(
+      { id },
+      "LIMITS_EXCEEDED",
+      `input ${slot.name} takes ${bytes} bytes; the limits of request ${request.id} allow ${maxBytes}`,
+    );
+  });
   for (const operator of template.operators) {
     operator.outputs.forEach((output, o) => {
       const bytes = binding.outputBytes(operator.index, o);

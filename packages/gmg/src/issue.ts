@@ -1,6 +1,7 @@
+import { addCopy } from "./buffers.ts";
 import { roundUpBytes } from "./cluster.ts";
 import { copyOn, countIssued, dropHolds, type GraphState, illegalMove } from "./graph-state.ts";
-import type { OperatorNode, TensorNode, TransferNode } from "./nodes.ts";
+import type { OperatorNode, TensorCopy, TensorNode, TransferNode } from "./nodes.ts";
 import type { CompiledPartition } from "./template.ts";
 import type { AcceleratorIndex } from "./types.ts";
 
@@ -40,6 +41,7 @@ export function issueOperator(
   state.issued.set(operator.issueNumber, operator);
   countIssued(state, operator, 1);
   const inputs = operator.inputs.map((tensor) => useInput(state, operator, tensor));
+  operator.reads = operator.inputs.map((tensor) => copyOn(tensor, accelerator) as TensorCopy);
   operator.readyNs = operator.missingInputs === 0 ? nowNs : -1;
   for (const tensor of operator.outputs) expectOutput(state, tensor, accelerator);
   for (const tensor of operator.inputs) dropHolds(state, tensor);
@@ -64,11 +66,7 @@ export function issueOperator(
 function useInput(state: GraphState, operator: OperatorNode, tensor: TensorNode): IssuedOperator["inputs"][number] {
   const { accelerator } = operator;
   tensor.unissuedConsumers -= 1;
-  let copy = copyOn(tensor, accelerator);
-  if (copy === undefined) {
-    planTransfer(state, operator, tensor);
-    copy = copyOn(tensor, accelerator);
-  }
+  if (copyOn(tensor, accelerator) === undefined) planTransfer(state, operator, tensor);
   state.ledger.addUse(tensor.id, accelerator);
   if (!state.ledger.isPresent(tensor.id, accelerator)) operator.missingInputs += 1;
   const transfer = tensor.transfers.find((candidate) => candidate.destination === accelerator);
@@ -93,13 +91,8 @@ function planTransfer(state: GraphState, operator: OperatorNode, tensor: TensorN
   tensor.transfers.push(transfer);
   state.ledger.addSend(tensor.id, transfer.source);
   state.ledger.expect(tensor.id, transfer.destination);
-  tensor.copies.push({
-    accelerator: transfer.destination,
-    cause: operator.instance,
-    ownBytes: state.cluster.roundBytes(transfer.destination, tensor.bytes),
-    inheritedBytes: 0,
-    held: true,
-  });
+  const bytes = state.cluster.roundBytes(transfer.destination, tensor.bytes);
+  addCopy(tensor, transfer.destination, operator.instance, bytes, null);
 }
 
 function expectOutput(state: GraphState, tensor: TensorNode, accelerator: AcceleratorIndex): void {
@@ -107,13 +100,8 @@ function expectOutput(state: GraphState, tensor: TensorNode, accelerator: Accele
   const rounded = roundUpBytes(tensor.bytes, granularity);
   const before = tensor.aliases === null ? 0 : roundUpBytes(tensor.aliases.bytes, granularity);
   state.ledger.expect(tensor.id, accelerator);
-  tensor.copies.push({
-    accelerator,
-    cause: tensor.producer.instance,
-    ownBytes: Math.max(0, rounded - before),
-    inheritedBytes: 0,
-    held: true,
-  });
+  const continued = tensor.aliases === null ? undefined : copyOn(tensor.aliases, accelerator);
+  addCopy(tensor, accelerator, tensor.producer.instance, Math.max(0, rounded - before), continued?.buffer ?? null);
   for (const consumer of tensor.consumers) {
     consumer.unscheduledInputs -= 1;
     if (consumer.unscheduledInputs === 0) state.frontier.add(consumer);

@@ -53,12 +53,12 @@ export interface InstanceNode {
   readonly template: Template;
   readonly binding: Binding;
   readonly label: string;
-  /** Names of partitions it may be laid on; null for all of its template's. */
-  readonly allowedPartitions: readonly string[] | null;
+  /** Names of partitions it may be laid on: that it and its request allow, and where its inputs can reach their readers. */
+  readonly allowedPartitions: readonly string[];
   readonly insertedNs: number;
   readonly operators: readonly OperatorNode[];
-  /** One per external input slot; null where the input has no bytes and is not bound. */
-  readonly inputs: readonly (TensorNode | null)[];
+  /** One per external input slot; null where the input has no bytes and is not bound. Empty once it has ended. */
+  inputs: readonly (TensorNode | null)[];
   state: InstanceState;
   /** The partition it is laid on; null before its first operator is issued. */
   partition: CompiledPartition | null;
@@ -70,6 +70,8 @@ export interface InstanceNode {
   needBytes: Float64Array | null;
   /** The part of its request's claim that was reserved for it, where the request declared no limits; null otherwise. */
   claimedBytes: Float64Array | null;
+  /** Buffers with bytes that it caused; empty once it has ended. */
+  readonly buffers: Set<BufferNode>;
   /** Tensors of it that the graph still knows. */
   liveTensors: number;
   doneNs: number;
@@ -80,8 +82,10 @@ export interface OperatorNode {
   readonly instance: InstanceNode;
   /** Position in its template. */
   readonly index: number;
-  /** Distinct tensors it reads, in declared order. */
-  readonly inputs: readonly TensorNode[];
+  /** Distinct tensors it reads, in declared order. Empty once it has ended, so that it does not keep their instances. */
+  inputs: readonly TensorNode[];
+  /** The copies it reads, one per input; empty unless an executor has it. */
+  reads: readonly TensorCopy[];
   readonly outputs: readonly TensorNode[];
   state: OperatorState;
   /** Inputs whose producer is unscheduled; in the unscheduled frontier at 0. */
@@ -104,10 +108,10 @@ export interface TensorNode {
   readonly producer: OperatorNode;
   readonly output: number;
   readonly bytes: number;
-  /** The input whose buffer it continues, or null. */
-  readonly aliases: TensorNode | null;
-  /** The output that continues its buffer; a second one is refused. */
-  continuedBy: TensorNode | null;
+  /** The input whose buffer it continues, or null; null too once its producer has ended. */
+  aliases: TensorNode | null;
+  /** An output continues its buffer; a second one is refused. */
+  continued: boolean;
   /** Operators that read it and are not yet issued. */
   unissuedConsumers: number;
   /** The application may still refer to it. */
@@ -123,13 +127,19 @@ export interface TensorNode {
 /** A tensor on an accelerator, present or on its way. */
 export interface TensorCopy {
   readonly accelerator: AcceleratorIndex;
-  /** The instance that caused it, whose bound covers `ownBytes` until it ends. */
-  readonly cause: InstanceNode;
-  /** Rounded bytes it adds to its buffer. */
-  readonly ownBytes: number;
-  /** Rounded bytes of its buffer that freed copies left to it; always counted against the claim. */
-  inheritedBytes: number;
+  readonly buffer: BufferNode;
   held: boolean;
+}
+
+/** Memory of one copy, and of those that continue it in place. It is given back when the last of them has gone. */
+export interface BufferNode {
+  readonly accelerator: AcceleratorIndex;
+  /** Copies in it that have not gone. */
+  copies: number;
+  /** Rounded bytes by the instance that caused them, which has not ended: its need covers them. */
+  readonly shares: Map<InstanceNode, number>;
+  /** Rounded bytes whose causes have ended: counted against the claim by themselves. */
+  endedBytes: number;
 }
 
 /** A planned, waiting or running move of a tensor to another accelerator. */
@@ -142,6 +152,6 @@ export interface TransferNode {
   state: "planned" | "intended" | "receiving" | "sending";
   /** When the data began to move; −1 before. */
   sendingNs: number;
-  /** Issued operators on the destination that wait for it, by rising issue number. */
+  /** Operators on the destination that wait for it, those that are being withdrawn included, by rising issue number. */
   readonly waiting: OperatorNode[];
 }

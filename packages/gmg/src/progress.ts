@@ -2,7 +2,7 @@
  * What executors report: operators started, done, failed or withdrawn, transfers on their way. Events about what the graph
  * does not have any more are late; the callers of these functions count them.
  */
-import { type GraphState, illegalMove } from "./graph-state.ts";
+import { copyOn, type GraphState, illegalMove } from "./graph-state.ts";
 import type { OperatorNode, TransferNode } from "./nodes.ts";
 import { endOperator, forgetTensorIfGone, settleInstance } from "./settle.ts";
 
@@ -32,11 +32,22 @@ export function completeOperator(state: GraphState, operator: OperatorNode, nowN
   endOperator(state, operator, nowNs);
 }
 
-/** Its outputs will never exist: it failed, with its instance, or it was withdrawn after its instance had ended. */
-export function abortOperator(state: GraphState, operator: OperatorNode, nowNs: number): void {
+/**
+ * Its outputs will never exist: it failed, with its instance, or it was withdrawn after its instance had ended. An executor
+ * that refuses an operator plans no transfer for it and so cancels none: what only that operator waited for ends here. One
+ * that gives an operator back has cancelled what nobody else waits for, as long as it was not an intent: what is left then
+ * takes place.
+ */
+export function abortOperator(
+  state: GraphState,
+  operator: OperatorNode,
+  nowNs: number,
+  reported: "failed" | "withdrawn",
+): void {
   const { accelerator, instance, index } = operator;
   if (operator.startedNs >= 0) state.ledger.endWorkspace(accelerator, instance.binding.workspaceBytes(index));
   for (const tensor of operator.outputs) state.ledger.abandon(tensor.id, accelerator);
+  stopWaiting(state, operator, reported === "failed");
   endUses(state, operator);
   if (operator.state === "issued") {
     operator.state = "failed";
@@ -74,12 +85,24 @@ function removeTransfer(state: GraphState, transfer: TransferNode): void {
   transfer.tensor.transfers.splice(transfer.tensor.transfers.indexOf(transfer), 1);
 }
 
-/** A copy that was lost before the operator ended has taken the operator's use with it. */
+/** A copy that was lost before the operator ended has taken the operator's use with it; a later copy is not its own. */
 function endUses(state: GraphState, operator: OperatorNode): void {
-  for (const tensor of operator.inputs) {
+  const { accelerator, inputs, reads } = operator;
+  inputs.forEach((tensor, i) => {
     tensor.consumers.delete(operator);
-    if (state.ledger.has(tensor.id, operator.accelerator)) state.ledger.endUse(tensor.id, operator.accelerator);
+    if (copyOn(tensor, accelerator) === reads[i]) state.ledger.endUse(tensor.id, accelerator);
     forgetTensorIfGone(state, tensor);
+  });
+}
+
+/** It waits for no transfer any more; `drop` ends those planned ones that then nobody waits for. */
+function stopWaiting(state: GraphState, operator: OperatorNode, drop: boolean): void {
+  for (const tensor of operator.inputs) {
+    const transfer = tensor.transfers.find(({ destination }) => destination === operator.accelerator);
+    const at = transfer?.waiting.indexOf(operator) ?? -1;
+    if (transfer === undefined || at < 0) continue;
+    transfer.waiting.splice(at, 1);
+    if (drop && transfer.state === "planned" && transfer.waiting.length === 0) cancelTransfer(state, transfer);
   }
 }
 

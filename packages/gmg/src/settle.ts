@@ -1,6 +1,8 @@
 /** How things end: operators, instances with their dependents, tensors and requests. */
 import { countIssued, dropHolds, type GraphState } from "./graph-state.ts";
-import type { InstanceNode, OperatorNode, RequestNode, TensorCopy, TensorNode } from "./nodes.ts";
+import type { InstanceNode, OperatorNode, RequestNode, TensorNode } from "./nodes.ts";
+
+const NONE: readonly never[] = [];
 
 /** The executor has the operator no longer. */
 export function endOperator(state: GraphState, operator: OperatorNode, nowNs: number): void {
@@ -9,6 +11,7 @@ export function endOperator(state: GraphState, operator: OperatorNode, nowNs: nu
   countIssued(state, operator, -1);
   instance.unfinishedOperators -= 1;
   for (const tensor of operator.outputs) forgetTensorIfGone(state, tensor);
+  forgetReferences(operator);
   if (instance.unfinishedOperators > 0) return;
   if (instance.state === "live") {
     instance.state = "done";
@@ -73,23 +76,6 @@ export function forgetTensorIfGone(state: GraphState, tensor: TensorNode): void 
   forgetInstanceIfGone(state, instance);
 }
 
-/** The ledger freed or dropped a copy: its bytes go back to the claim, or on to the copy that continues its buffer. */
-export function forgetCopy(state: GraphState, tensor: TensorNode, accelerator: number): void {
-  const at = tensor.copies.findIndex((copy) => copy.accelerator === accelerator);
-  const [copy] = tensor.copies.splice(at, 1);
-  if (copy === undefined) return;
-  const heir = tensor.continuedBy?.copies.find((candidate) => candidate.accelerator === accelerator);
-  const counted = (copy.cause.needBytes === null ? copy.ownBytes : 0) + copy.inheritedBytes;
-  const { request } = copy.cause;
-  if (heir === undefined) {
-    if (counted !== 0) state.claims.use(request, accelerator, -counted);
-  } else {
-    const left = copy.ownBytes + copy.inheritedBytes;
-    heir.inheritedBytes += left;
-    if (left !== counted) state.claims.use(request, accelerator, left - counted);
-  }
-}
-
 /** The application needs the request no longer: it ends when its last instance has left the graph. */
 export function forgetRequestIfGone(state: GraphState, request: RequestNode): void {
   if (!(request.closed || request.endsWithInstances) || request.instances.size > 0) return;
@@ -98,16 +84,9 @@ export function forgetRequestIfGone(state: GraphState, request: RequestNode): vo
 }
 
 function endInstance(state: GraphState, instance: InstanceNode): void {
-  state.claims.end(instance, copiesCausedBy(instance));
+  state.claims.end(instance);
+  instance.inputs = NONE;
   forgetInstanceIfGone(state, instance);
-}
-
-/** Copies of its outputs and of its inputs that were made for it. */
-function* copiesCausedBy(instance: InstanceNode): IterableIterator<TensorCopy> {
-  const tensors = new Set<TensorNode>();
-  for (const tensor of instance.inputs) if (tensor !== null) tensors.add(tensor);
-  for (const operator of instance.operators) for (const tensor of operator.outputs) tensors.add(tensor);
-  for (const tensor of tensors) for (const copy of tensor.copies) if (copy.cause === instance) yield copy;
 }
 
 function dropUnscheduled(state: GraphState, operator: OperatorNode, outcome: "cancelled" | "failed"): void {
@@ -120,12 +99,20 @@ function dropUnscheduled(state: GraphState, operator: OperatorNode, outcome: "ca
     dropHolds(state, tensor);
     forgetTensorIfGone(state, tensor);
   }
+  forgetReferences(operator);
+}
+
+/** Results that live on must not keep everything that they were ever made from. */
+function forgetReferences(operator: OperatorNode): void {
+  operator.inputs = NONE;
+  operator.reads = NONE;
+  for (const tensor of operator.outputs) tensor.aliases = null;
 }
 
 /** Its claim ends before it leaves: with it may go the request that the claim is counted in. */
 function forgetInstanceIfGone(state: GraphState, instance: InstanceNode): void {
   if (instance.state === "live" || instance.unfinishedOperators > 0 || instance.liveTensors > 0) return;
-  state.claims.end(instance, copiesCausedBy(instance));
+  state.claims.end(instance);
   if (!state.instances.delete(instance.id)) return;
   const { request } = instance;
   request.instances.delete(instance);

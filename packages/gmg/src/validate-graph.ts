@@ -1,7 +1,7 @@
 import { addInto } from "./bounds.ts";
 import { InvariantBrokenError } from "./errors.ts";
 import type { GraphState } from "./graph-state.ts";
-import type { InstanceNode, OperatorNode, RequestNode, TensorCopy } from "./nodes.ts";
+import type { BufferNode, OperatorNode, RequestNode } from "./nodes.ts";
 
 /** Recounts frontier, consumers, holds and claims from what each node says of itself. Throws INVARIANT_BROKEN. */
 export function validateGraph(state: GraphState): void {
@@ -57,6 +57,11 @@ function validateClaims(state: GraphState): void {
           `request ${request.id} counts ${request.usedBytes[a]} bytes in use on accelerator ${a} and uses ${used[a]}`,
         );
       }
+      if ((used[a] as number) > (request.reservedBytes[a] as number)) {
+        broken(
+          `request ${request.id} uses ${used[a]} bytes on accelerator ${a} and has ${request.reservedBytes[a]} reserved`,
+        );
+      }
       reserved[a] = (reserved[a] as number) + (request.reservedBytes[a] as number);
       workspace[a] = Math.max(workspace[a] as number, request.workspaceBytes[a] as number);
     }
@@ -68,6 +73,7 @@ function validateClaims(state: GraphState): void {
     const capacity = state.cluster.accelerators[a]?.capacityBytes ?? 0;
     const resident = state.ledger.usedBytes(a);
     const covered = state.ledger.fixedBytes(a) + (reserved[a] as number) + (workspace[a] as number);
+    if (covered > capacity) broken(`accelerator ${a} has ${covered} bytes claimed of ${capacity}`);
     if (resident > covered)
       broken(`accelerator ${a} holds ${resident} bytes, more than the ${covered} that are claimed`);
     if (resident > capacity) broken(`accelerator ${a} holds ${resident} bytes of ${capacity}`);
@@ -76,25 +82,15 @@ function validateClaims(state: GraphState): void {
 
 function recountUse(request: RequestNode, count: number): Float64Array {
   const used = new Float64Array(count);
-  const seen = new Set<TensorCopy>();
+  const buffers = new Set<BufferNode>();
   for (const instance of request.instances) {
     if (instance.needBytes !== null) addInto(used, instance.needBytes);
-    for (const copy of copiesAround(instance)) {
-      if (seen.has(copy)) continue;
-      seen.add(copy);
-      add(used, copy.accelerator, copy.inheritedBytes + (copy.cause.needBytes === null ? copy.ownBytes : 0));
+    for (const { outputs } of instance.operators) {
+      for (const tensor of outputs) for (const { buffer } of tensor.copies) buffers.add(buffer);
     }
   }
+  for (const { accelerator, endedBytes } of buffers) used[accelerator] = (used[accelerator] as number) + endedBytes;
   return used;
-}
-
-function* copiesAround(instance: InstanceNode): IterableIterator<TensorCopy> {
-  for (const operator of instance.operators) for (const tensor of operator.outputs) yield* tensor.copies;
-  for (const tensor of instance.inputs) if (tensor !== null) yield* tensor.copies;
-}
-
-function add(target: Float64Array, at: number, bytes: number): void {
-  target[at] = (target[at] as number) + bytes;
 }
 
 function broken(message: string): never {

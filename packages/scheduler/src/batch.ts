@@ -1,4 +1,4 @@
-import type { OperatorNode } from "@slicescheduler/gmg";
+import { isInDoubt, type OperatorNode } from "@slicescheduler/gmg";
 
 /**
  * The batch of a decision: the given frontier operator and, following successors breadth first, operators of its instance
@@ -23,8 +23,9 @@ export function collectBatch(first: OperatorNode, operatorsMax: number): Operato
 
 function isNext(operator: OperatorNode, inBatch: ReadonlySet<OperatorNode>): boolean {
   if (operator.state !== "unscheduled") return false;
-  for (const { producer } of operator.inputs) {
-    if (producer.state === "unscheduled" && !inBatch.has(producer)) return false;
+  for (const tensor of operator.inputs) {
+    if (tensor.producer.state === "unscheduled" && !inBatch.has(tensor.producer)) return false;
+    if (isInDoubt(tensor)) return false;
   }
   return true;
 }

@@ -1,0 +1,102 @@
+/** Where instances and requests may be laid. */
+import { homeOf, partitionNamed } from "./bounds.ts";
+import { SubmissionError } from "./graph-errors.ts";
+import type { GraphState } from "./graph-state.ts";
+import type { Submission } from "./insert.ts";
+import type { RequestNode, TensorNode } from "./nodes.ts";
+import type { CompiledPartition, Template } from "./template.ts";
+import { didYouMeanOneOf } from "./validation.ts";
+
+/**
+ * Names of the partitions that a submission and its request allow and on which each of its inputs can reach its readers; the
+ * one that the request is laid on when it is. Throws UNKNOWN_PARTITION or NO_ROUTE when there is none.
+ */
+export function possiblePartitions(
+  state: GraphState,
+  template: Template,
+  submission: Submission,
+  request: RequestNode,
+  inputs: readonly (TensorNode | null)[],
+): string[] {
+  checkNames(template, submission);
+  let names = template.partitions.map((partition) => partition.name);
+  for (const allowed of [submission.allowedPartitions, request.allowedPartitions]) {
+    if (allowed !== null) names = names.filter((name) => allowed.includes(name));
+  }
+  if (request.partition !== null) names = names.filter((name) => name === request.partition);
+  if (names.length === 0) throw refusal(submission, "UNKNOWN_PARTITION", whyNowhere(template, submission, request));
+  const routed = names.filter((name) => {
+    const partition = partitionNamed(template, name);
+    return partition !== undefined && missingRoute(state, template, partition, inputs) === null;
+  });
+  if (routed.length > 0) return routed;
+  const first = partitionNamed(template, names[0] as string) as CompiledPartition;
+  const [source, destination] = missingRoute(state, template, first, inputs) ?? ["?", "?"];
+  throw refusal(
+    submission,
+    "NO_ROUTE",
+    `on ${names.join(", ")} an input would have to move from ${JSON.stringify(source)} to ${JSON.stringify(destination)}, and no ` +
+      "link leads there; declare one, or a defaultLink, or allow another partition",
+  );
+}
+
+/** Names of the partitions that all live instances of an unplaced request have in common, in the order of the first. */
+export function sharedPartitions(request: RequestNode): readonly string[] {
+  const [first, ...others] = [...request.instances].filter((instance) => instance.state === "live");
+  const names = first?.allowedPartitions ?? [];
+  return names.filter((name) => others.every((other) => other.allowedPartitions.includes(name)));
+}
+
+function checkNames(template: Template, submission: Submission): void {
+  const known = template.partitions.map((partition) => partition.name);
+  if (submission.allowedPartitions?.length === 0) {
+    throw refusal(submission, "UNKNOWN_PARTITION", "it may be laid on no partition at all; name at least one");
+  }
+  for (const name of submission.allowedPartitions ?? []) {
+    if (known.includes(name)) continue;
+    throw refusal(
+      submission,
+      "UNKNOWN_PARTITION",
+      `template ${JSON.stringify(template.name)} has no partition ${JSON.stringify(name)}${didYouMeanOneOf(name, known)}`,
+    );
+  }
+}
+
+function whyNowhere(template: Template, submission: Submission, request: RequestNode): string {
+  const own = submission.allowedPartitions ?? template.partitions.map((partition) => partition.name);
+  const name = JSON.stringify(template.name);
+  if (request.partition !== null) {
+    return (
+      `request ${request.id} is laid on partition ${JSON.stringify(request.partition)}, and template ${name} may be laid on ` +
+      `${own.join(", ")} here; allow that partition, or submit to another request`
+    );
+  }
+  return (
+    `request ${request.id} allows ${request.allowedPartitions?.join(", ")}, and template ${name} may be laid on ` +
+    `${own.join(", ")} here; they have no partition in common`
+  );
+}
+
+/** Names of two accelerators between which an input would have to move and cannot; null when all can. */
+function missingRoute(
+  { cluster }: GraphState,
+  template: Template,
+  partition: CompiledPartition,
+  inputs: readonly (TensorNode | null)[],
+): [string, string] | null {
+  for (const operator of template.operators) {
+    const at = partition.acceleratorOf[operator.index] as number;
+    for (const { slot } of operator.inputs) {
+      const tensor = slot < 0 ? null : (inputs[slot] ?? null);
+      if (tensor === null) continue;
+      const home = homeOf(tensor, partition.name);
+      if (home < 0 || home === at || cluster.route(home, at) !== undefined) continue;
+      return [cluster.accelerators[home]?.name ?? "?", cluster.accelerators[at]?.name ?? "?"];
+    }
+  }
+  return null;
+}
+
+function refusal(submission: Submission, code: "UNKNOWN_PARTITION" | "NO_ROUTE", reason: string): SubmissionError {
+  return new SubmissionError(code, `instance ${submission.id} refused: ${reason}`, { instance: submission.id });
+}
