@@ -126,6 +126,20 @@ describe("Arbiter", () => {
     expect(numbers(arbiter.select(110))).toEqual([2]);
   });
 
+  it("reports the first in order of those that reserve a port", () => {
+    const arbiter = new Arbiter(plain, { reserveNs: 0 });
+    for (const [transfer, source, destination] of [
+      [1, 0, 1],
+      [2, 2, 1],
+      [3, 2, 1],
+      [4, 2, 3],
+    ] as const) {
+      arbiter.intent(intent(transfer, source, destination), 0);
+    }
+    expect(numbers(arbiter.select(0))).toEqual([1]);
+    expect(arbiter.pending(0)[2]?.waitsFor).toEqual([{ port: "egress", index: 2, reason: "reserved", transfers: [2] }]);
+  });
+
   it("admits who was kept out by a reservation once the older one is cancelled, with no port freed", () => {
     const arbiter = new Arbiter(plain, { agingNs: 1e9, reserveNs: 0 });
     arbiter.intent(intent(1, 2, 0), 0);
@@ -225,6 +239,7 @@ describe("errors", () => {
     arbiter.failed(1, 1);
     arbiter.intent(intent(1, 1, 0), 1);
     expect(arbiter.state(1)).toBe("intent");
+    expect(Arbiter.load(topology, arbiter.save()).transfers()).toEqual(arbiter.transfers());
     arbiter.validate();
   });
 

@@ -152,6 +152,26 @@ describe("bad observations", () => {
     );
   });
 
+  it.each([0, 1, 3, 5])("a wild one among the first, number %d, is found out after eight", (position) => {
+    const errors: number[] = [];
+    for (let seed = 1; seed <= 80; seed++) {
+      const random = uniform(seed);
+      const law: Law = {
+        baseNs: Math.ceil(1e3 * 1e5 ** random()),
+        perTokenNs: Math.ceil(1e6 ** random()),
+        perPastNs: Math.floor(1e5 ** random()),
+      };
+      const model = new DurationModel();
+      train(model, law, random, position, 0.01);
+      train(model, law, random, 1, 0.01, [400, 1 / 400, 50, 1e6][seed % 4]);
+      train(model, law, random, 7 - position, 0.01);
+      errors.push(trueError(model, law, random).median);
+    }
+    errors.sort((a, b) => a - b);
+    expect(errors[40]).toBeLessThan(0.02);
+    expect(errors[72]).toBeLessThan(0.1);
+  });
+
   it("one in ten three times too long do not become the law", () => {
     fc.assert(
       fc.property(laws, seeds, (law, seed) => {

@@ -1,3 +1,4 @@
+import { EARLY_SAMPLES_MAX, withoutWildOne } from "./early.ts";
 import { History } from "./history.ts";
 import { checkFeatures, checkOptions, checkPrior, DURATION_MAX_NS } from "./limits.ts";
 import { median } from "./median.ts";
@@ -31,6 +32,8 @@ export class DurationModel {
   readonly #history: History;
   #regression: Regression | undefined;
   #shifts = new ShiftDetector();
+  /** What the law was learned from, while that is not more than `EARLY_SAMPLES_MAX`; empty afterwards. */
+  #early: readonly Sample[] = [];
   #accuracy: Accuracy = { samples: 0, mape: 0, recentMape: 0, refused: 0, outliers: 0, shifts: 0 };
 
   constructor(options?: EstimatorOptions) {
@@ -72,6 +75,8 @@ export class DurationModel {
     const shifted = isPrior ? undefined : this.#shifts.add(sample, log, expected.relativeError);
     if (shifted !== undefined) this.#shift(this.#regression, shifted);
     else this.#learn(this.#regression, sample);
+    this.#early = this.#accuracy.samples > EARLY_SAMPLES_MAX ? [] : [...this.#early, sample];
+    this.#reconsider(this.#regression);
   }
 
   /** How the predictions did so far. */
@@ -92,19 +97,21 @@ export class DurationModel {
         observedNs: [...observedNs],
       })),
       shift: this.#shifts.save(),
+      early: this.#early.map((sample) => ({ ...sample, features: [...sample.features] })),
     };
   }
 
   /** Throws `STATE_INVALID` for what `save` cannot have written, `STATE_VERSION` for another version. */
   static load(state: unknown): DurationModel {
     const checked = readDurationModelState(state);
-    const { regression, history, shift, accuracy, forgetting } = checked;
+    const { regression, history, shift, early, accuracy, forgetting } = checked;
     const model = new DurationModel(checked);
     if (regression !== null) model.#regression = Regression.load(regression, forgetting);
     for (const { features, observedNs } of history) {
       for (const duration of observedNs) model.#history.add(features, duration);
     }
     model.#shifts = ShiftDetector.load(shift);
+    model.#early = early;
     model.#accuracy = { ...accuracy };
     return model;
   }
@@ -154,6 +161,16 @@ export class DurationModel {
       if (!agree) regression.learn(features, observedNs, priorNs);
       this.#history.add(features, observedNs);
     }
+  }
+
+  /** Finds out that one of the first observations was wild, often the very first. */
+  #reconsider(regression: Regression): void {
+    const better = withoutWildOne(regression, this.#early, this.#options.forgetting);
+    if (better === undefined) return;
+    this.#regression = better.law;
+    this.#early = better.samples;
+    this.#shifts = new ShiftDetector();
+    this.#accuracy = { ...this.#accuracy, outliers: this.#accuracy.outliers + 1 };
   }
 
   #learn(regression: Regression, { features, observedNs, priorNs }: Sample): void {

@@ -2,6 +2,7 @@
  * Reads saved values. They may come from a file of another program, so only own properties are read, nothing is merged
  * into an object, and every number is checked against what `save` can have written.
  */
+import { EARLY_SAMPLES_MAX } from "./early.ts";
 import { EstimatorError } from "./errors.ts";
 import { HISTORY_SAMPLES } from "./history.ts";
 import { BANK_MODELS_MAX, checkOptions, DURATION_MAX_NS, FEATURES_MAX } from "./limits.ts";
@@ -59,6 +60,7 @@ export function readDurationModelState(value: unknown): DurationModelState {
     regression,
     history: history.map((it, index) => readHistory(it, count, `${path}.history[${index}]`)),
     shift: readShift(own(value, "shift", path), count, `${path}.shift`),
+    early: readSamples(value, "early", path, count, EARLY_SAMPLES_MAX),
   };
 }
 
@@ -86,6 +88,11 @@ function readHistory(value: unknown, count: number, path: string): DurationModel
   return { features: numbers(value, "features", path, count), observedNs };
 }
 
+function readSamples(value: unknown, name: string, path: string, count: number, lengthMax: number): readonly Sample[] {
+  const at = `${path}.${name}`;
+  return array(own(value, name, path), at, lengthMax).map((it, index) => readSample(it, count, `${at}[${index}]`));
+}
+
 function readSample(value: unknown, count: number, path: string): Sample {
   return {
     features: numbers(value, "features", path, count),
@@ -96,12 +103,8 @@ function readSample(value: unknown, count: number, path: string): Sample {
 
 function readShift(value: unknown, count: number, path: string): ShiftState {
   const sum = (name: string) => number(own(value, name, path), `${path}.${name}`, 0, 100);
-  const recent = array(own(value, "recent", path), `${path}.recent`, SHIFT_SAMPLES);
-  return {
-    high: sum("high"),
-    low: sum("low"),
-    recent: recent.map((it, index) => readSample(it, count, `${path}.recent[${index}]`)),
-  };
+  const recent = readSamples(value, "recent", path, count, SHIFT_SAMPLES);
+  return { high: sum("high"), low: sum("low"), recent };
 }
 
 function readAccuracy(value: unknown, path: string): Accuracy {

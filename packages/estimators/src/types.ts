@@ -81,6 +81,8 @@ export interface DurationModelState {
   /** Observed longest ago first. */
   readonly history: readonly { readonly features: readonly number[]; readonly observedNs: readonly number[] }[];
   readonly shift: ShiftState;
+  /** The first observations, oldest first, until there are too many to keep. */
+  readonly early: readonly Sample[];
 }
 
 /** A saved `EstimatorBank`: plain, survives JSON. */
