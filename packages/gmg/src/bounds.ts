@@ -6,7 +6,7 @@
 import type { Binding } from "./binding.ts";
 import type { Cluster } from "./cluster.ts";
 import type { InstanceNode, TensorNode } from "./nodes.ts";
-import type { CompiledPartition, Template } from "./template.ts";
+import type { CompiledOperator, CompiledPartition, OperatorInput, Template } from "./template.ts";
 import type { AcceleratorIndex } from "./types.ts";
 
 export interface MemoryNeed {
@@ -83,34 +83,50 @@ function needOf(
   const bytes = new Float64Array(cluster.accelerators.length);
   const workspaceBytes = new Float64Array(cluster.accelerators.length);
   const copied = new Set<string>();
-  for (const operator of template.operators) {
-    const at = partition.acceleratorOf[operator.index] as AcceleratorIndex;
-    const place = (input: { operator: number; output: number; slot: number }): ExternalInput =>
-      input.slot >= 0
-        ? (external[input.slot] ?? null)
-        : {
-            accelerator: partition.acceleratorOf[input.operator] as AcceleratorIndex,
-            bytes: binding.outputBytes(input.operator, input.output),
-          };
+  /** Per operator and output: rounded bytes of the buffer it lives in; one that continues a larger tensor adds nothing. */
+  const buffers: number[][] = [];
+  for (const index of template.order) {
+    const operator = template.operators[index] as CompiledOperator;
+    const at = partition.acceleratorOf[index] as AcceleratorIndex;
+    const isHere = ({ slot, operator: producer }: OperatorInput) =>
+      (slot >= 0 ? external[slot]?.accelerator : partition.acceleratorOf[producer]) === at;
     for (const input of operator.inputs) {
-      const source = place(input);
-      if (source === null || source.accelerator === at) continue;
+      const source = input.slot >= 0 ? (external[input.slot] ?? null) : input;
+      if (source === null || isHere(input)) continue;
       const key = `${input.slot},${input.operator},${input.output},${at}`;
       if (copied.has(key)) continue;
       copied.add(key);
-      bytes[at] = (bytes[at] as number) + cluster.roundBytes(at, source.bytes);
+      bytes[at] = (bytes[at] as number) + cluster.roundBytes(at, inputBytes(binding, input));
     }
-    operator.outputs.forEach((output, o) => {
+    buffers[index] = operator.outputs.map((output, o) => {
       const continued = output.aliases < 0 ? undefined : operator.inputs[output.aliases];
-      const own = cluster.roundBytes(at, binding.outputBytes(operator.index, o));
-      const before = continued === undefined ? null : place(continued);
-      const shared = before === null ? 0 : cluster.roundBytes(at, before.bytes);
-      bytes[at] = (bytes[at] as number) + Math.max(0, own - shared);
+      const isFresh = continued === undefined || (continued.slot >= 0 && (external[continued.slot] ?? null) === null);
+      const before = isFresh ? 0 : bufferBefore(binding, cluster, at, continued, isHere(continued), buffers);
+      const own = cluster.roundBytes(at, binding.outputBytes(index, o));
+      bytes[at] = (bytes[at] as number) + Math.max(0, own - before);
+      return Math.max(own, before);
     });
-    const workspace = cluster.roundBytes(at, binding.workspaceBytes(operator.index));
+    const workspace = cluster.roundBytes(at, binding.workspaceBytes(index));
     workspaceBytes[at] = Math.max(workspaceBytes[at] as number, workspace);
   }
   return { bytes, workspaceBytes };
+}
+
+function inputBytes(binding: Binding, { slot, operator, output }: OperatorInput): number {
+  return slot >= 0 ? binding.inputBytes(slot) : binding.outputBytes(operator, output);
+}
+
+/** What the continued tensor takes already: of its buffer where that is known, of its copy where it was received. */
+function bufferBefore(
+  binding: Binding,
+  cluster: Cluster,
+  at: AcceleratorIndex,
+  input: OperatorInput,
+  isHere: boolean,
+  buffers: readonly (readonly number[])[],
+): number {
+  if (input.slot < 0 && isHere) return buffers[input.operator]?.[input.output] ?? 0;
+  return cluster.roundBytes(at, inputBytes(binding, input));
 }
 
 /** Inputs that come from elsewhere: each is counted as a copy where it is read. */

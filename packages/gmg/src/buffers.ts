@@ -7,15 +7,17 @@ import type { GraphState } from "./graph-state.ts";
 import type { BufferNode, InstanceNode, TensorNode } from "./nodes.ts";
 import type { AcceleratorIndex } from "./types.ts";
 
-/** Notes a held copy, in the buffer that it continues or in one of its own; `addedBytes` are rounded. */
+/** Notes a held copy of so many rounded bytes, in the buffer that it continues, which may have to grow, or in one of its own. */
 export function addCopy(
   tensor: TensorNode,
   accelerator: AcceleratorIndex,
   cause: InstanceNode,
-  addedBytes: number,
+  roundedBytes: number,
   continued: BufferNode | null,
 ): void {
-  const buffer = continued ?? { accelerator, copies: 0, shares: new Map(), endedBytes: 0 };
+  const buffer = continued ?? { accelerator, bytes: 0, copies: 0, shares: new Map(), endedBytes: 0 };
+  const addedBytes = Math.max(0, roundedBytes - buffer.bytes);
+  buffer.bytes += addedBytes;
   buffer.copies += 1;
   if (addedBytes > 0) {
     buffer.shares.set(cause, (buffer.shares.get(cause) ?? 0) + addedBytes);

@@ -1,5 +1,4 @@
 import { addCopy } from "./buffers.ts";
-import { roundUpBytes } from "./cluster.ts";
 import { copyOn, countIssued, dropHolds, type GraphState, illegalMove } from "./graph-state.ts";
 import type { OperatorNode, TensorCopy, TensorNode, TransferNode } from "./nodes.ts";
 import type { CompiledPartition } from "./template.ts";
@@ -96,12 +95,10 @@ function planTransfer(state: GraphState, operator: OperatorNode, tensor: TensorN
 }
 
 function expectOutput(state: GraphState, tensor: TensorNode, accelerator: AcceleratorIndex): void {
-  const granularity = state.cluster.accelerators[accelerator]?.granularityBytes ?? 1;
-  const rounded = roundUpBytes(tensor.bytes, granularity);
-  const before = tensor.aliases === null ? 0 : roundUpBytes(tensor.aliases.bytes, granularity);
   state.ledger.expect(tensor.id, accelerator);
   const continued = tensor.aliases === null ? undefined : copyOn(tensor.aliases, accelerator);
-  addCopy(tensor, accelerator, tensor.producer.instance, Math.max(0, rounded - before), continued?.buffer ?? null);
+  const bytes = state.cluster.roundBytes(accelerator, tensor.bytes);
+  addCopy(tensor, accelerator, tensor.producer.instance, bytes, continued?.buffer ?? null);
   for (const consumer of tensor.consumers) {
     consumer.unscheduledInputs -= 1;
     if (consumer.unscheduledInputs === 0) state.frontier.add(consumer);

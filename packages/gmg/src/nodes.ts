@@ -134,6 +134,8 @@ export interface TensorCopy {
 /** Memory of one copy, and of those that continue it in place. It is given back when the last of them has gone. */
 export interface BufferNode {
   readonly accelerator: AcceleratorIndex;
+  /** Rounded: the largest of the copies that were ever in it. */
+  bytes: number;
   /** Copies in it that have not gone. */
   copies: number;
   /** Rounded bytes by the instance that caused them, which has not ended: its need covers them. */
