@@ -40,6 +40,7 @@ export function limitsNeed(
   const count = cluster.accelerators.length;
   const layouts = new Map<string, Float64Array>();
   const steps = new Float64Array(count);
+  const lingering = new Float64Array(count);
   const workspaceBytes = new Float64Array(count);
   for (const binding of limits) {
     const partition = partitionNamed(binding.template, partitionName);
@@ -49,6 +50,7 @@ export function limitsNeed(
     const key = partition.acceleratorOf.join();
     raise(layouts, key, arriving.bytes);
     maxInto(workspaceBytes, arriving.workspaceBytes);
+    maxInto(lingering, copiesOfOutputs(binding, partition, cluster));
     if (binding.template.inputSlots > 0) {
       const step = needOf(binding, partition, cluster, localInputs(binding, partition)).bytes;
       addInputsEverywhere(step, binding, partition, cluster);
@@ -58,6 +60,7 @@ export function limitsNeed(
   const bytes = new Float64Array(count);
   for (const part of layouts.values()) addInto(bytes, part);
   for (let i = 1; i < concurrentInstances; i++) addInto(bytes, steps);
+  for (let i = 0; i < concurrentInstances; i++) addInto(bytes, lingering);
   return { bytes, workspaceBytes };
 }
 
@@ -148,6 +151,27 @@ function localInputs(binding: Binding, partition: CompiledPartition): ExternalIn
     }
   }
   return inputs;
+}
+
+/** Copies of named outputs that its own operators received: they stay as long as a later instance is to read the output. */
+function copiesOfOutputs(binding: Binding, partition: CompiledPartition, cluster: Cluster): Float64Array {
+  const bytes = new Float64Array(cluster.accelerators.length);
+  const { template } = binding;
+  const named = new Set(
+    template.outputs.flatMap(({ refs }) => refs.map(({ operator, output }) => `${operator},${output}`)),
+  );
+  const counted = new Set<string>();
+  for (const { index, inputs } of template.operators) {
+    const at = partition.acceleratorOf[index] as AcceleratorIndex;
+    for (const { slot, operator, output } of inputs) {
+      if (slot >= 0 || partition.acceleratorOf[operator] === at || !named.has(`${operator},${output}`)) continue;
+      const key = `${operator},${output},${at}`;
+      if (counted.has(key)) continue;
+      counted.add(key);
+      bytes[at] = (bytes[at] as number) + cluster.roundBytes(at, binding.outputBytes(operator, output));
+    }
+  }
+  return bytes;
 }
 
 /** Inputs that no output continues stay where they were produced until they are read: anywhere on the partition. */
