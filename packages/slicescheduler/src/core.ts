@@ -135,7 +135,7 @@ export class MasterCore {
         if (transfer === undefined) this.#lateEvents += 1;
         else this.#intent(transfer, nowNs);
       }
-      return false;
+      return true;
     }
     switch (event.type) {
       case "operatorStarted":
@@ -151,7 +151,8 @@ export class MasterCore {
         const transfer = this.graph.transfer(event.transfer);
         if (transfer === undefined) this.#lateEvents += 1;
         else this.#transferReport(event, transfer, nowNs);
-        return event.type === "transferFailed";
+        // Its end may have freed memory, or told that a copy will not come, and nothing else need happen any more.
+        return event.type !== "recvReady";
       }
     }
   }
