@@ -9,7 +9,7 @@ export interface W1 {
   readonly operators: readonly W1Operator[];
 }
 
-export interface W1Operator {
+interface W1Operator {
   readonly accelerator: number;
   readonly durationNs: number;
   readonly outputBytes: number;

@@ -16,7 +16,7 @@ export interface SavedBank {
 }
 
 /** A model under its two names; `state` is not checked yet. */
-export interface SavedModel {
+interface SavedModel {
   readonly first: string;
   readonly second: string;
   readonly state: unknown;
