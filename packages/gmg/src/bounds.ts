@@ -59,8 +59,10 @@ export function limitsNeed(
   }
   const bytes = new Float64Array(count);
   for (const part of layouts.values()) addInto(bytes, part);
-  for (let i = 1; i < concurrentInstances; i++) addInto(bytes, steps);
-  for (let i = 0; i < concurrentInstances; i++) addInto(bytes, lingering);
+  for (let a = 0; a < count; a++) {
+    const further = (concurrentInstances - 1) * (steps[a] as number) + concurrentInstances * (lingering[a] as number);
+    bytes[a] = (bytes[a] as number) + further;
+  }
   return { bytes, workspaceBytes };
 }
 

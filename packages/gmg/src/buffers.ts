@@ -29,7 +29,7 @@ export function addCopy(
 /** The ledger freed or dropped a copy; with the last one of its buffer the bytes go back to the claim. */
 export function forgetCopy(state: GraphState, tensor: TensorNode, accelerator: AcceleratorIndex): void {
   const at = tensor.copies.findIndex((copy) => copy.accelerator === accelerator);
-  const [copy] = tensor.copies.splice(at, 1);
+  const [copy] = at < 0 ? [] : tensor.copies.splice(at, 1);
   if (copy === undefined) return;
   const { buffer } = copy;
   buffer.copies -= 1;

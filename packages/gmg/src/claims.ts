@@ -39,7 +39,7 @@ export class ClaimBook {
     this.#workspace = new Float64Array(cluster.accelerators.length);
   }
 
-  /** Rises whenever a reservation shrinks: what did not fit before need not be tried again until it does. */
+  /** Rises whenever a claim, reserved or only wanted, shrinks: what did not fit need not be tried again until it does. */
   get epoch(): number {
     return this.#epoch;
   }
@@ -170,6 +170,8 @@ export class ClaimBook {
     instance.claimedBytes = null;
     if (needBytes === null) {
       if (claimedBytes !== null) this.#unreserve(request, claimedBytes);
+      // What an unplaced request would claim is less now, and where it may go perhaps more.
+      else if (request.partition === null) this.#epoch += 1;
       return;
     }
     instance.needBytes = null;

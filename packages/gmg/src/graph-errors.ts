@@ -6,6 +6,7 @@ export type SubmissionErrorCode =
   | "UNKNOWN_TEMPLATE"
   | "UNKNOWN_INSTANCE"
   | "UNKNOWN_REQUEST"
+  | "INVALID_REQUEST"
   | "REQUEST_CLOSED"
   | "DUPLICATE_ID"
   | "UNKNOWN_INPUT"

@@ -52,11 +52,6 @@ export function noEffects(): GraphEffects {
   return { releases: [], withdrawals: [], settled: [] };
 }
 
-/** The operator an executor speaks of, or undefined when it has ended: such events are late and change nothing. */
-export function issuedOperator(state: GraphState, issueNumber: IssueNumber): OperatorNode | undefined {
-  return state.issued.get(issueNumber);
-}
-
 export function copyOn(tensor: TensorNode, accelerator: AcceleratorIndex): TensorCopy | undefined {
   return tensor.copies.find((copy) => copy.accelerator === accelerator);
 }

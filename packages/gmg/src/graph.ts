@@ -4,14 +4,7 @@ import { ClaimBook, type Shortage } from "./claims.ts";
 import type { Cluster } from "./cluster.ts";
 import { Frontier } from "./frontier.ts";
 import { SubmissionError } from "./graph-errors.ts";
-import {
-  type GraphEffects,
-  type GraphState,
-  illegalMove,
-  isInDoubt,
-  issuedOperator,
-  noEffects,
-} from "./graph-state.ts";
+import { type GraphEffects, type GraphState, illegalMove, isInDoubt, noEffects } from "./graph-state.ts";
 import { buildInstance, linkInstance, outputTensors, type Submission } from "./insert.ts";
 import { type IssuedOperator, issueOperator } from "./issue.ts";
 import { ResidencyLedger } from "./ledger.ts";
@@ -101,7 +94,7 @@ export class GlobalMappingGraph {
 
   /**
    * Compiles a template and takes memory for its weights on every partition.
-   * Throws TEMPLATE_INVALID, TEMPLATE_EXISTS, NEVER_FITS; nothing is loaded then.
+   * Throws TEMPLATE_INVALID, TEMPLATE_EXISTS, WEIGHTS_MISMATCH, NEVER_FITS; nothing is loaded then.
    */
   registerTemplate(spec: TemplateSpec): Template {
     if (this.#state.templates.has(spec.name)) {
@@ -136,6 +129,7 @@ export class GlobalMappingGraph {
         { request: opening.id },
       );
     }
+    checkOpening(opening);
     const limits = opening.limits?.map(({ template, symbols }) => this.template(template).bind(symbols)) ?? null;
     const request: RequestNode = {
       id: opening.id,
@@ -279,7 +273,7 @@ export class GlobalMappingGraph {
 
   /** Undefined for an operator that the executor has no longer: the event about it is late. */
   issued(issueNumber: IssueNumber): OperatorNode | undefined {
-    return issuedOperator(this.#state, issueNumber);
+    return this.#state.issued.get(issueNumber);
   }
 
   /** Operators that executors have, by rising issue number. */
@@ -400,6 +394,17 @@ export class GlobalMappingGraph {
       { request: request.id, ...lack },
     );
   }
+}
+
+function checkOpening({ id, rank, deadlineNs, concurrentInstances }: RequestOpening): void {
+  const faults: string[] = [];
+  if (!(Number.isSafeInteger(rank) && rank >= 0)) faults.push(`rank ${rank} is not a whole number from 0`);
+  if (!(deadlineNs >= 0)) faults.push(`deadline ${deadlineNs} ns is not a number from 0`);
+  if (!(Number.isSafeInteger(concurrentInstances) && concurrentInstances >= 1)) {
+    faults.push(`concurrentInstances ${concurrentInstances} is not a whole number from 1`);
+  }
+  if (faults.length > 0)
+    throw new SubmissionError("INVALID_REQUEST", `request ${id} refused: ${faults.join("; ")}`, { request: id });
 }
 
 export interface GraphCounts {

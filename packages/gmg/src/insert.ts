@@ -1,5 +1,4 @@
 import type { Binding } from "./binding.ts";
-import { dtypeBytes } from "./dtype.ts";
 import { SubmissionError, type SubmissionErrorCode } from "./graph-errors.ts";
 import { type GraphState, isAttachable, nameOf } from "./graph-state.ts";
 import type { InstanceNode, OperatorNode, RequestNode, TensorNode } from "./nodes.ts";
@@ -223,7 +222,7 @@ function bindInput(
     const asked = binding.inputBytes(slot);
     const dtype = binding.template.slots[slot]?.dtype ?? "uint8";
     const given = source.template.operators[tensor.producer.index]?.outputs[tensor.output]?.dtype ?? "uint8";
-    if (tensor.bytes !== asked || dtypeBytes(dtype) !== dtypeBytes(given) || dtype !== given) {
+    if (tensor.bytes !== asked || dtype !== given) {
       throw refusal(
         submission,
         "INPUT_MISMATCH",

@@ -4,7 +4,7 @@ export interface BudgetOptions {
   readonly timeliness?: number;
   /** Simulated operators per millisecond, s. Declared, not measured, so that a run replays. Default 1000. */
   readonly simulatedOperatorsPerMs?: number;
-  /** Issued operators per accelerator that more do not help, l. Default 4. */
+  /** Issued operators per accelerator that more do not help, l. Default 32. */
   readonly operatorsPerAcceleratorMax?: number;
 }
 

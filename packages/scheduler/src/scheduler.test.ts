@@ -61,7 +61,7 @@ test("a candidate without memory is out, with numbers, and work that fits nowher
   expect(scheduler.decide(0)).toBeNull();
   const [waiting] = graph.unscheduledFrontier;
   if (waiting === undefined) throw new Error("nothing waits");
-  expect(scheduler.waitingReason(waiting)).toMatchObject({ why: "memory", neededBytes: 600, availableBytes: 400 });
+  expect(scheduler.waitingReason(waiting, 0)).toMatchObject({ why: "memory", neededBytes: 600, availableBytes: 400 });
   const [operator] = first.batch;
   if (operator === undefined) throw new Error("the batch is empty");
   graph.operatorStarted(operator, 0);
@@ -78,7 +78,7 @@ test("issues no more than the budget of a class, which less urgent work does not
   carryOut(graph, scheduler.decide(0));
   expect(scheduler.decide(0)).toBeNull();
   const [waiting] = graph.unscheduledFrontier;
-  expect(waiting && scheduler.waitingReason(waiting)).toEqual({ why: "budget", issuedOperators: 2, budget: 2 });
+  expect(waiting && scheduler.waitingReason(waiting, 0)).toEqual({ why: "budget", issuedOperators: 2, budget: 2 });
   submit(graph, 4, "t", 10, 0);
   expect(carryOut(graph, scheduler.decide(0)).decision.instance).toBe(4);
 });
@@ -94,6 +94,8 @@ test("a request that has waited too long for memory is not passed by for ever", 
   submit(graph, 3, "t", 100);
   expect(carryOut(graph, scheduler.decide(0)).decision.instance).toBe(2);
   expect(scheduler.decide(100)).toBeNull();
+  const passedBy = graph.instance(3)?.operators[0];
+  expect(passedBy && scheduler.waitingReason(passedBy, 100)).toEqual({ why: "patience", behind: 1 });
 });
 
 test("another policy decides without simulating", () => {
@@ -105,4 +107,27 @@ test("another policy decides without simulating", () => {
   carryOut(graph, scheduler.decide(0));
   expect(carryOut(graph, scheduler.decide(0)).decision.partition).toBe("left");
   expect(scheduler.statistics.simulatedOperators).toBe(0);
+});
+
+test("a request that wants less, because one of its instances was cancelled, is tried again", () => {
+  const graph = graphOf(["a"], 1000);
+  graph.registerTemplate(chain("t", 1, { left: { on: ["a"], layout: [0] } }));
+  const scheduler = new Scheduler(graph);
+  submit(graph, 0, "t", 600);
+  carryOut(graph, scheduler.decide(0));
+  const large = submit(graph, 1, "t", 450);
+  const submission = { template: "t", inputs: {}, retain: [], allowedPartitions: null, label: "" };
+  graph.insert({ ...submission, id: 2, symbols: { n: 300 } }, large.request.id, 0);
+  expect(scheduler.decide(0)).toBeNull();
+  graph.cancel(large.id, 0);
+  expect(carryOut(graph, scheduler.decide(0)).decision.instance).toBe(2);
+});
+
+test("the budget is checked before a batch, which may pass it by its own size", () => {
+  const graph = graphOf(["a"]);
+  graph.registerTemplate(chain("t", 6, { left: { on: ["a"], layout: [0, 0, 0, 0, 0, 0] } }));
+  const scheduler = new Scheduler(graph, { operatorsPerAcceleratorMax: 2, batchOperatorsMax: 4 });
+  submit(graph, 0, "t", 1);
+  expect(carryOut(graph, scheduler.decide(0)).batch).toHaveLength(4);
+  expect(scheduler.decide(0)).toBeNull();
 });

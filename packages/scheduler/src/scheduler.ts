@@ -1,5 +1,5 @@
 import { EstimatorBank } from "@slicescheduler/estimators";
-import type { GlobalMappingGraph, OperatorNode, PlacementOption } from "@slicescheduler/gmg";
+import type { GlobalMappingGraph, OperatorNode, PlacementOption, RequestNode, Shortage } from "@slicescheduler/gmg";
 import { Simulator } from "@slicescheduler/simulator";
 import { collectBatch } from "./batch.ts";
 import { type BudgetOptions, IssueBudget } from "./budget.ts";
@@ -22,7 +22,7 @@ export interface SchedulerOptions extends BudgetOptions {
   readonly policy?: SchedulingPolicy;
   /** What is known of durations already. Default: nothing. */
   readonly estimators?: EstimatorBank;
-  /** Operators laid by one decision. Default 8. */
+  /** Operators laid by one decision, which the issue budget may be passed by. Default 8. */
   readonly batchOperatorsMax?: number;
   /**
    * A request that has waited this long for memory is no longer passed by: nothing of its class or a less urgent one is
@@ -48,8 +48,8 @@ export class Scheduler {
   readonly #log: DecisionLog;
   readonly #batchOperatorsMax: number;
   readonly #memoryPatienceNs: number;
-  /** Per request that lacked memory: the claims' epoch then, and since when. */
-  readonly #lacking = new Map<number, { epoch: number; sinceNs: number }>();
+  /** Of requests that lacked memory: the claims' epoch then, and since when. */
+  readonly #lacking = new WeakMap<RequestNode, { epoch: number; sinceNs: number }>();
   #rounds = 0;
   #simulatedOperators = 0;
 
@@ -104,42 +104,45 @@ export class Scheduler {
     this.#budget.observe(observedNs);
   }
 
-  /** Nothing is remembered of a request that has left the graph. */
-  forgetRequest(request: number): void {
-    this.#lacking.delete(request);
-  }
-
   decisionsAbout(instance: number): Decision[] {
     return this.#log.about(instance);
   }
 
   /** Why an unscheduled operator is not issued. */
-  waitingReason(operator: OperatorNode): WaitingReason {
+  waitingReason(operator: OperatorNode, nowNs: number): WaitingReason {
     if (operator.unscheduledInputs > 0) return { why: "producers", unscheduledInputs: operator.unscheduledInputs };
     const options = this.#graph.placementOptions(operator);
-    const lack = options.every((option) => option.shortage !== null) ? options.at(-1)?.shortage : null;
-    if (lack) return { why: "memory", ...lack };
-    const rank = operator.instance.request.rank;
+    if (options.length === 0) return { why: "transfer" };
+    const shortages = options.map((option) => option.shortage).filter((shortage) => shortage !== null);
+    if (shortages.length === options.length) {
+      const least = shortages.reduce((a, b) => (lackOf(b) < lackOf(a) ? b : a));
+      return { why: "memory", ...least, accelerator: this.#nameOf(least.accelerator) };
+    }
+    const { rank, partition } = operator.instance.request;
     let issuedOperators = 0;
     for (let r = 0; r <= rank; r++) issuedOperators += this.#graph.issuedOfRank(r);
     const budget = this.#budget.operatorsMax;
     if (issuedOperators >= budget) return { why: "budget", issuedOperators, budget };
-    const [first] = this.#graph.unscheduledFrontier;
-    return first === operator || first === undefined ? { why: "next" } : { why: "order", behind: first.instance.id };
+    for (const other of this.#graph.unscheduledFrontier) {
+      if (other === operator) return { why: "next" };
+      if (partition === null && this.#hasWaitedLong(other, nowNs))
+        return { why: "patience", behind: other.instance.id };
+    }
+    return { why: "next" };
   }
 
   #tryPlace(operator: OperatorNode, nowNs: number): Placement | null {
     const { request } = operator.instance;
-    const lacked = this.#lacking.get(request.id);
+    const lacked = this.#lacking.get(request);
     if (lacked?.epoch === this.#graph.claims.epoch && request.partition === null) return null;
     const options = this.#graph.placementOptions(operator);
     if (!options.some((option) => option.shortage === null)) {
       if (request.partition === null) {
-        this.#lacking.set(request.id, { epoch: this.#graph.claims.epoch, sinceNs: lacked?.sinceNs ?? nowNs });
+        this.#lacking.set(request, { epoch: this.#graph.claims.epoch, sinceNs: lacked?.sinceNs ?? nowNs });
       }
       return null;
     }
-    this.#lacking.delete(request.id);
+    this.#lacking.delete(request);
     return this.#choose(operator, options, nowNs);
   }
 
@@ -188,18 +191,23 @@ export class Scheduler {
         partition: partition.name,
         scoreNs: scoresNs[at] ?? null,
         movedBytes: candidates[at]?.movedBytes ?? 0,
-        shortage:
-          shortage === null
-            ? null
-            : { ...shortage, accelerator: this.#graph.cluster.accelerators[shortage.accelerator]?.name ?? "" },
+        shortage: shortage === null ? null : { ...shortage, accelerator: this.#nameOf(shortage.accelerator) },
       };
     });
   }
 
+  #nameOf(accelerator: number): string {
+    return this.#graph.cluster.accelerators[accelerator]?.name ?? "";
+  }
+
   #hasWaitedLong(operator: OperatorNode, nowNs: number): boolean {
-    const lacked = this.#lacking.get(operator.instance.request.id);
+    const lacked = this.#lacking.get(operator.instance.request);
     return lacked !== undefined && nowNs - lacked.sinceNs >= this.#memoryPatienceNs;
   }
+}
+
+function lackOf({ neededBytes, availableBytes }: Shortage): number {
+  return neededBytes - availableBytes;
 }
 
 /** Bytes of inputs that are, or will be, on another accelerator than their reader. */

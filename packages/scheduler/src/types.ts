@@ -1,4 +1,4 @@
-import type { AcceleratorIndex, CompiledPartition, InstanceId, OperatorNode } from "@slicescheduler/gmg";
+import type { CompiledPartition, InstanceId, OperatorNode } from "@slicescheduler/gmg";
 
 /** A partition that a batch could be laid on, its memory reserved or reservable. */
 export interface Candidate {
@@ -70,10 +70,14 @@ export type WaitingReason =
   | { readonly why: "producers"; readonly unscheduledInputs: number }
   | { readonly why: "budget"; readonly issuedOperators: number; readonly budget: number }
   | {
+      /** The partition that lacks the least, and the accelerator on it that lacks the most. */
       readonly why: "memory";
-      readonly accelerator: AcceleratorIndex;
+      readonly accelerator: string;
       readonly neededBytes: number;
       readonly availableBytes: number;
     }
-  | { readonly why: "order"; readonly behind: InstanceId }
+  /** A request that has waited too long for memory is not passed by. */
+  | { readonly why: "patience"; readonly behind: InstanceId }
+  /** A transfer that it would share is being taken back. */
+  | { readonly why: "transfer" }
   | { readonly why: "next" };

@@ -104,7 +104,6 @@ export class MasterCore {
         return false;
       case "requestClosed":
         this.graph.closeRequest(event.request);
-        this.scheduler.forgetRequest(event.request);
         return true;
       case "instanceSubmitted": {
         const { instance: id, partitions: allowedPartitions, template, symbols, inputs, retain, label } = event;
@@ -165,15 +164,15 @@ export class MasterCore {
         return;
       case "operatorDone": {
         const value = { ...this.#operatorNotice(operator, nowNs), observedNs: event.observedNs };
-        this.scheduler.operatorObserved(operator, event.observedNs);
         this.graph.operatorDone(operator, nowNs);
+        this.scheduler.operatorObserved(operator, event.observedNs);
         this.#operatorsDone += 1;
         this.#reaction.notices.push({ name: "operatorDone", value });
         return;
       }
       case "operatorFailed": {
         const value = { ...this.#operatorNotice(operator, nowNs), reason: event.reason };
-        this.#reasons.set(operator.instance.id, `operator ${value.operatorName}: ${event.reason}`);
+        this.#noteReason(operator.instance, `operator ${value.operatorName}: ${event.reason}`);
         this.graph.operatorFailed(operator, nowNs);
         this.#reaction.notices.push({ name: "operatorFailed", value });
         return;
@@ -183,10 +182,15 @@ export class MasterCore {
     }
   }
 
+  /** Only what is still to be settled will ask for its reason. */
+  #noteReason({ id, state }: InstanceNode, reason: string): void {
+    if (state === "live") this.#reasons.set(id, reason);
+  }
+
   #intent(transfer: TransferNode, nowNs: number): void {
-    transfer.state = "intended";
     const { number, source, destination, rank, tensor } = transfer;
     this.#arbiter.intent({ transfer: number, source, destination, bytes: tensor.bytes, rank }, nowNs);
+    transfer.state = "intended";
   }
 
   #transferReport(event: Extract<ExecutorEvent, { transfer: number }>, transfer: TransferNode, nowNs: number): void {
@@ -202,8 +206,8 @@ export class MasterCore {
         const { number, source, destination, tensor } = transfer;
         const { observedNs } = event;
         this.#arbiter.done(number, nowNs);
-        this.scheduler.predictor.transferObserved(source, destination, tensor.bytes, observedNs);
         this.graph.transferDone(transfer, nowNs);
+        this.scheduler.predictor.transferObserved(source, destination, tensor.bytes, observedNs);
         const value = {
           transfer: number,
           tensor: tensor.id,
@@ -218,8 +222,9 @@ export class MasterCore {
       }
       case "transferFailed":
         this.#arbiter.failed(transfer.number, nowNs);
-        for (const { instance } of transfer.waiting)
-          this.#reasons.set(instance.id, `transfer ${transfer.number}: ${event.reason}`);
+        for (const { instance } of transfer.waiting) {
+          this.#noteReason(instance, `transfer ${transfer.number}: ${event.reason}`);
+        }
         this.graph.transferFailed(transfer, nowNs);
         return;
       case "transferCancelled":

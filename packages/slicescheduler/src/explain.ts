@@ -25,7 +25,7 @@ export interface Explanation {
 }
 
 /** Plain data for people and programs; linear in the instance and the decisions kept. */
-export function explainInstance(core: MasterCore, id: number): Explanation | undefined {
+export function explainInstance(core: MasterCore, id: number, nowNs: number): Explanation | undefined {
   const { graph, scheduler } = core;
   const decisions = scheduler.decisionsAbout(id);
   const instance = graph.instance(id);
@@ -49,7 +49,7 @@ export function explainInstance(core: MasterCore, id: number): Explanation | und
       operator: instance.template.operators[operator.index]?.name ?? "",
       state: operator.state,
       accelerator: graph.cluster.accelerators[operator.accelerator]?.name ?? null,
-      waiting: operator.state === "unscheduled" ? scheduler.waitingReason(operator) : null,
+      waiting: operator.state === "unscheduled" ? scheduler.waitingReason(operator, nowNs) : null,
       issuedNs: timeOrNull(operator.issuedNs),
       startedNs: timeOrNull(operator.startedNs),
       doneNs: timeOrNull(operator.doneNs),

@@ -20,9 +20,37 @@ export interface SliceSchedulerOptions {
   readonly onListenerError?: (error: unknown, event: string) => void;
 }
 
+/** Every option there is, so that a misspelt one is not silently without effect. */
+const KNOWN = {
+  "": ["cluster", "executor", "priorities", "scheduling", "arbitration", "hostNowNs", "onEvent", "onListenerError"],
+  "scheduling.": [
+    "policy",
+    "estimators",
+    "batchOperatorsMax",
+    "memoryPatienceNs",
+    "decisionsKept",
+    "timeliness",
+    "simulatedOperatorsPerMs",
+    "operatorsPerAcceleratorMax",
+  ],
+  "arbitration.": ["agingNs", "reserveNs"],
+} as const;
+
 /** Throws INVALID_OPTIONS naming everything wrong at once. */
-export function checkOptions({ priorities, scheduling = {}, arbitration = {} }: SliceSchedulerOptions): void {
+export function checkOptions(options: SliceSchedulerOptions): void {
+  const { priorities, scheduling = {}, arbitration = {} } = options;
   const faults: string[] = [];
+  for (const [prefix, given] of [
+    ["", options],
+    ["scheduling.", scheduling],
+    ["arbitration.", arbitration],
+  ] as const) {
+    const known: readonly string[] = KNOWN[prefix];
+    for (const name of Object.keys(given)) {
+      if (!known.includes(name))
+        faults.push(`${prefix}${name}: there is no such option; there are ${known.join(", ")}`);
+    }
+  }
   if (priorities !== undefined) {
     if (priorities.length === 0) faults.push("priorities: name at least one class");
     if (new Set(priorities).size < priorities.length)

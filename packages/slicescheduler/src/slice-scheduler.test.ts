@@ -1,7 +1,7 @@
 import { SimulatedTime, virtualExecutor } from "@slicescheduler/executor";
 import { defineTemplate } from "@slicescheduler/gmg";
 import { expect, test, vi } from "vitest";
-import { MasterCore, type MasterEvent, SliceScheduler, type SliceSchedulerOptions } from "./index.ts";
+import { SliceScheduler, type SliceSchedulerOptions } from "./index.ts";
 
 const cluster = {
   accelerators: ["a", "b"].map((name) => ({ name, kind: "demo", hbmBytes: 1000 })),
@@ -140,26 +140,71 @@ test("refusals have a code, name numbers and change nothing", () => {
 
 test("invalid options are reported together", () => {
   const executor = virtualExecutor({ seed: 1 });
-  const scheduling = { timeliness: -1, batchOperatorsMax: 0.5 };
+  const scheduling = { timeliness: -1, batchOperatorsMax: 0.5, batchOperatorMax: 3 };
   expect(() => new SliceScheduler({ cluster, executor, priorities: ["x", "x"], scheduling })).toThrow(
-    expect.objectContaining({ code: "INVALID_OPTIONS", faults: expect.objectContaining({ length: 3 }) }),
+    expect.objectContaining({ code: "INVALID_OPTIONS", faults: expect.objectContaining({ length: 4 }) }),
   );
 });
 
-test("the core replays recorded events to the same instructions, byte for byte", () => {
-  const events: [MasterEvent, number][] = [];
-  const { time, scheduler, source, pass } = world({ onEvent: (event, nowNs) => events.push([event, nowNs]) });
-  for (let i = 0; i < 5; i++) {
-    const made = scheduler.submit(source, { symbols: { n: 20 + i }, priority: i % 2 === 0 ? "online" : "offline" });
-    scheduler.submit(pass, { symbols: { n: 20 + i }, inputs: { before: made.output("out") } });
-  }
+test("a listener for once is called once, and one that was taken back not at all", () => {
+  const { time, scheduler, source } = world();
+  const once = vi.fn();
+  const never = vi.fn();
+  const always = vi.fn();
+  scheduler.once("instanceDone", once).on("instanceDone", never).on("instanceDone", always).off("instanceDone", never);
+  for (let i = 0; i < 3; i++) scheduler.submit(source, { symbols: { n: 1 } });
   time.run();
-  const replay = () => {
-    const core = new MasterCore({ cluster });
-    return JSON.stringify(events.map(([event, nowNs]) => core.handle(event, nowNs).instructions));
+  expect([once, never, always].map((listener) => listener.mock.calls.length)).toEqual([1, 0, 3]);
+  expect(scheduler.listenerCount("instanceDone")).toBe(1);
+});
+
+test("closing rejects what is not done, and takes nothing more", async () => {
+  const { scheduler, source } = world();
+  const { done } = scheduler.submit(source, { symbols: { n: 1 } });
+  scheduler.close();
+  scheduler.close();
+  await expect(done).rejects.toMatchObject({ code: "CLOSED" });
+  expect(() => scheduler.submit(source, { symbols: { n: 1 } })).toThrow(expect.objectContaining({ code: "CLOSED" }));
+});
+
+test("an instance that joins a request keeps to its priority and deadline", () => {
+  const { scheduler, source, pass } = world();
+  const request = scheduler.openRequest({ priority: "offline", deadlineNs: 5 });
+  const before = scheduler.stats();
+  const joining = (more: object) => () => scheduler.submit(source, { request, symbols: { n: 1 }, ...more });
+  expect(joining({ priority: "nonsense" })).toThrow(expect.objectContaining({ code: "PRIORITY_MISMATCH" }));
+  expect(joining({ priority: "online" })).toThrow(expect.objectContaining({ code: "PRIORITY_MISMATCH" }));
+  expect(joining({ deadlineNs: 6 })).toThrow(expect.objectContaining({ code: "DEADLINE_MISMATCH" }));
+  expect(scheduler.stats()).toEqual(before);
+  const made = joining({ priority: "offline", deadlineNs: 5 })();
+  const inputs = { before: made.output("out") };
+  expect(() => scheduler.submit(pass, { symbols: { n: 1 }, inputs, priority: "online" })).toThrow(
+    expect.objectContaining({ code: "PRIORITY_MISMATCH" }),
+  );
+});
+
+test("a request is refused for numbers that mean nothing", () => {
+  const { scheduler } = world();
+  for (const concurrentInstances of [0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY]) {
+    expect(() => scheduler.openRequest({ concurrentInstances })).toThrow(
+      expect.objectContaining({ code: "INVALID_REQUEST" }),
+    );
+  }
+  for (const deadlineNs of [-5, Number.NaN]) {
+    expect(() => scheduler.openRequest({ deadlineNs })).toThrow(expect.objectContaining({ code: "INVALID_REQUEST" }));
+  }
+  expect(scheduler.stats().requests).toBe(0);
+});
+
+test("an executor that throws does not lose an instance that was taken on", () => {
+  const { executor, scheduler, source } = world();
+  const { execute } = executor;
+  executor.execute = () => {
+    throw new Error("link down");
   };
-  expect(replay()).toBe(replay());
-  expect(scheduler.stats().operatorsDone).toBe(15);
+  expect(() => scheduler.submit(source, { symbols: { n: 1 } })).toThrow("link down");
+  executor.execute = execute;
+  expect(scheduler.explain(0)?.state).toBe("live");
 });
 
 test("names of symbols, inputs and outputs are checked by the compiler", () => {

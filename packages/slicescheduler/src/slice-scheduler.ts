@@ -1,10 +1,10 @@
 import type { Executor, ExecutorEvent } from "@slicescheduler/executor";
 import type { TemplateSpec } from "@slicescheduler/gmg";
-import { EventEmitter } from "eventemitter3";
 import { MasterCore } from "./core.ts";
 import { InstanceCancelledError, SliceSchedulerError } from "./errors.ts";
 import type { MasterEvent, Notice, Notices } from "./events.ts";
 import { type Explanation, explainInstance } from "./explain.ts";
+import { GuardedEmitter } from "./guarded-emitter.ts";
 import type {
   InstanceHandle,
   OpenRequestOptions,
@@ -18,15 +18,13 @@ import { InstanceRecord } from "./instance-record.ts";
 import { checkOptions, type SliceSchedulerOptions } from "./options.ts";
 import { type MasterStats, masterStats } from "./stats.ts";
 
-type Listeners = { [Name in keyof Notices]: (value: Notices[Name]) => void };
-
 /**
  * The master: one graph of the cluster, one scheduler, one executor, behind one class. Templates are registered once;
  * instances are submitted and settle on their own; everything that happens is emitted as a typed event, after the change it
  * tells of: what an executor reports at once, what a call causes after the call has returned. A listener may call any
  * method; one that throws touches nobody else.
  */
-export class SliceScheduler extends EventEmitter<Listeners> {
+export class SliceScheduler extends GuardedEmitter<Notices> {
   readonly #core: MasterCore;
   readonly #executor: Executor;
   readonly #options: SliceSchedulerOptions;
@@ -45,7 +43,7 @@ export class SliceScheduler extends EventEmitter<Listeners> {
 
   /** Throws CLUSTER_INVALID, INVALID_OPTIONS; both name every fault at once. */
   constructor(options: SliceSchedulerOptions) {
-    super();
+    super(options.onListenerError ?? throwOnItsOwn);
     checkOptions(options);
     this.#options = options;
     this.#priorities = options.priorities ?? ["online", "offline"];
@@ -54,7 +52,7 @@ export class SliceScheduler extends EventEmitter<Listeners> {
     this.#executor.open({ cluster: options.cluster, deliver: (event) => this.#deliver(event) });
   }
 
-  /** Registers a template and loads its weights on every partition. Throws TEMPLATE_INVALID, TEMPLATE_EXISTS, NEVER_FITS. */
+  /** Registers a template and loads its weights on every partition. Throws TEMPLATE_INVALID, TEMPLATE_EXISTS, WEIGHTS_MISMATCH, NEVER_FITS. */
   register<const Symbols extends string, const Inputs extends string = never, const Outputs extends string = never>(
     template: TemplateSpec<Symbols, Inputs, Outputs>,
   ): TemplateHandle<TemplateSpec<Symbols, Inputs, Outputs>> {
@@ -81,6 +79,7 @@ export class SliceScheduler extends EventEmitter<Listeners> {
   ): InstanceHandle<Spec> {
     const inputs = (options.inputs ?? {}) as Readonly<Record<string, OutputHandle>>;
     const joined = options.request?.id ?? this.#requestOf(inputs);
+    if (joined !== undefined) this.#checkJoined(options, joined);
     const request = joined ?? this.#openRequest({ ...options, partitions: undefined }, true);
     const id = this.#nextInstance;
     const submittedNs = this.#now();
@@ -99,8 +98,11 @@ export class SliceScheduler extends EventEmitter<Listeners> {
         label: options.label ?? "",
       });
     } catch (error) {
-      this.#records.delete(id);
-      if (joined === undefined) this.#closeRequest(request);
+      // What throws after it was taken on is the executor; then it is in the graph and keeps its record.
+      if (this.#core.graph.instance(id) === undefined) {
+        this.#records.delete(id);
+        if (joined === undefined) this.#closeRequest(request);
+      }
       throw error;
     }
     return this.#handle<Spec>(id);
@@ -108,7 +110,7 @@ export class SliceScheduler extends EventEmitter<Listeners> {
 
   /** What was decided about an instance and why, and what it waits for. Undefined when nothing is known of it any more. */
   explain(instance: number): Explanation | undefined {
-    return explainInstance(this.#core, instance);
+    return explainInstance(this.#core, instance, this.#now());
   }
 
   stats(): MasterStats {
@@ -120,11 +122,17 @@ export class SliceScheduler extends EventEmitter<Listeners> {
     this.#core.graph.validate();
   }
 
-  /** Stops the executor; nothing settles afterwards. */
+  /** Stops the executor. What is not done is abandoned: its `done` rejects with CLOSED, and no event is emitted any more. */
   close(): void {
+    if (this.#closed) return;
     this.#closed = true;
     this.#executor.close();
     this.removeAllListeners();
+    for (const [instance, record] of this.#records) {
+      const message = `the scheduler was closed before instance ${instance} was done`;
+      record.settle({ error: new SliceSchedulerError("CLOSED", message, { instance }) });
+    }
+    this.#records.clear();
   }
 
   #openRequest(
@@ -155,6 +163,28 @@ export class SliceScheduler extends EventEmitter<Listeners> {
     });
     this.#nextRequest += 1;
     return request;
+  }
+
+  /** A request has one priority and one deadline; an instance that joins it may repeat them and not change them. */
+  #checkJoined({ priority, deadlineNs }: RequestOptions, id: number): void {
+    const request = this.#core.graph.request(id);
+    const itsPriority = this.#priorities[request.rank];
+    if (priority !== undefined && priority !== itsPriority) {
+      throw new SliceSchedulerError(
+        "PRIORITY_MISMATCH",
+        `request ${id} has priority ${JSON.stringify(itsPriority)}, and an instance was submitted to it with ` +
+          `${JSON.stringify(priority)}; leave it out, or open another request`,
+        { request: id, priority },
+      );
+    }
+    if (deadlineNs !== undefined && deadlineNs !== request.deadlineNs) {
+      throw new SliceSchedulerError(
+        "DEADLINE_MISMATCH",
+        `request ${id} has deadline ${request.deadlineNs} ns, and an instance was submitted to it with ${deadlineNs} ns; leave it ` +
+          "out, or open another request",
+        { request: id, deadlineNs },
+      );
+    }
   }
 
   #closeRequest(request: number): void {
@@ -230,7 +260,7 @@ export class SliceScheduler extends EventEmitter<Listeners> {
     try {
       for (let notice = this.#notices.shift(); notice !== undefined; notice = this.#notices.shift()) {
         this.#settle(notice);
-        this.#emit(notice);
+        this.emit(notice.name, notice.value as never);
       }
     } finally {
       this.#telling = false;
@@ -247,25 +277,16 @@ export class SliceScheduler extends EventEmitter<Listeners> {
     else record?.settle({ result: { instance, submittedNs: record.submittedNs, doneNs: value.atNs } });
   }
 
-  #emit({ name, value }: Notice): void {
-    for (const listener of this.listeners(name) as ((value: unknown) => void)[]) {
-      try {
-        listener.call(this, value);
-      } catch (error) {
-        const { onListenerError } = this.#options;
-        if (onListenerError !== undefined) onListenerError(error, name);
-        else {
-          queueMicrotask(() => {
-            throw error;
-          });
-        }
-      }
-    }
-  }
-
   /** The executor's clock; a step back is not let in. */
   #now(): number {
     this.#nowNs = Math.max(this.#nowNs, this.#executor.clock.nowNs());
     return this.#nowNs;
   }
+}
+
+/** Where the process reports what nobody caught, and outside the scheduler. */
+function throwOnItsOwn(error: unknown): void {
+  queueMicrotask(() => {
+    throw error;
+  });
 }

@@ -14,7 +14,7 @@ export interface MasterStats {
   readonly operatorsDone: number;
   /** Reports about what had ended already: ignored. */
   readonly lateEvents: number;
-  /** Operators that wait while nothing runs or moves anywhere: 0 unless something is wrong. */
+  /** Operators that wait while nothing runs or moves anywhere; 0, unless they wait for memory that the application retains. */
   readonly standstills: number;
   readonly accelerators: readonly {
     readonly name: string;
