@@ -111,7 +111,8 @@ test(
       }),
       { numRuns },
     );
-    expect(Math.min(cut, inFlight)).toBeGreaterThan(numRuns / 10);
+    // About one world in eight is cut while something moves; that fewer than one in fifty are would say that nothing is tested.
+    expect(Math.min(cut, inFlight)).toBeGreaterThan(numRuns / 50);
   },
   timeoutMs,
 );
