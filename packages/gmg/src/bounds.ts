@@ -4,6 +4,7 @@
  * same accelerator counts what it adds. Workspace is bounded apart, because only one operator runs at a time.
  */
 import type { Binding } from "./binding.ts";
+import { addInto, maxInto } from "./byte-vectors.ts";
 import type { Cluster } from "./cluster.ts";
 import type { InstanceNode, TensorNode } from "./nodes.ts";
 import type { CompiledOperator, CompiledPartition, OperatorInput, Template } from "./template.ts";
@@ -201,12 +202,4 @@ function raise(layouts: Map<string, Float64Array>, key: string, bytes: Float64Ar
   const known = layouts.get(key);
   if (known === undefined) layouts.set(key, bytes.slice());
   else maxInto(known, bytes);
-}
-
-export function addInto(target: Float64Array, bytes: Float64Array): void {
-  for (let a = 0; a < target.length; a++) target[a] = (target[a] as number) + (bytes[a] as number);
-}
-
-export function maxInto(target: Float64Array, bytes: Float64Array): void {
-  for (let a = 0; a < target.length; a++) target[a] = Math.max(target[a] as number, bytes[a] as number);
 }

@@ -1,8 +1,10 @@
 import { partitionNamed } from "./bounds.ts";
 import { forgetCopy } from "./buffers.ts";
-import { ClaimBook, type Shortage } from "./claims.ts";
+import { ClaimBook } from "./claims.ts";
 import type { Cluster } from "./cluster.ts";
+import { requireFeasible } from "./feasible.ts";
 import { Frontier } from "./frontier.ts";
+import type { Shortage } from "./grants.ts";
 import { SubmissionError } from "./graph-errors.ts";
 import { type GraphEffects, type GraphState, illegalMove, isInDoubt, noEffects } from "./graph-state.ts";
 import { buildInstance, linkInstance, outputTensors, type Submission } from "./insert.ts";
@@ -34,6 +36,11 @@ export interface RequestOpening {
   /** The largest instance per template that it may submit, or null to claim only what is submitted. */
   readonly limits: readonly { readonly template: string; readonly symbols: Readonly<Record<string, number>> }[] | null;
   readonly concurrentInstances: number;
+  /**
+   * It may stand still for as long as it likes with results that it holds, so that what it may come to need is set aside. Otherwise
+   * it goes on by itself once it has started, until it is closed and has released what it retained.
+   */
+  readonly mayPause: boolean;
   /** Names of partitions it may be laid on; null for all of its templates'. */
   readonly allowedPartitions: readonly string[] | null;
   /** It leaves the graph with its last instance, and takes further ones until then. */
@@ -131,6 +138,7 @@ export class GlobalMappingGraph {
     }
     checkOpening(opening);
     const limits = opening.limits?.map(({ template, symbols }) => this.template(template).bind(symbols)) ?? null;
+    const count = this.cluster.accelerators.length;
     const request: RequestNode = {
       id: opening.id,
       label: opening.label,
@@ -142,16 +150,16 @@ export class GlobalMappingGraph {
       allowedPartitions: opening.allowedPartitions,
       endsWithInstances: opening.endsWithInstances,
       partition: null,
-      reservedBytes: new Float64Array(0),
-      usedBytes: new Float64Array(0),
-      workspaceBytes: new Float64Array(0),
+      growing: limits !== null && !opening.mayPause,
+      accelerators: [],
+      reservedBytes: new Float64Array(count),
+      usedBytes: new Float64Array(count),
+      workspaceBytes: new Float64Array(count),
+      begunInstances: 0,
       instances: new Set(),
       closed: false,
     };
-    if (limits !== null) {
-      const names = limits[0]?.template.partitions.map((partition) => partition.name) ?? [];
-      this.#requireFeasible(request, opening.allowedPartitions ?? names);
-    }
+    if (limits !== null) requireFeasible(this.#state, request);
     this.#lastRequest = opening.id;
     this.#state.requests.set(request.id, request);
     return request;
@@ -202,7 +210,7 @@ export class GlobalMappingGraph {
     } else {
       request.instances.add(instance);
       try {
-        this.#requireFeasible(request, sharedPartitions(request));
+        requireFeasible(this.#state, request);
       } catch (error) {
         request.instances.delete(instance);
         throw error;
@@ -226,14 +234,15 @@ export class GlobalMappingGraph {
     if (request.partition !== null) {
       const partition = partitionNamed(template, request.partition);
       if (partition === undefined) return [];
-      return [{ partition, shortage: instance.partition === null ? this.claims.lackWithinClaim(instance) : null }];
+      return [{ partition, shortage: instance.partition === null ? this.claims.lackToBegin(instance) : null }];
     }
     const options: PlacementOption[] = [];
     const names = sharedPartitions(request);
     for (const partition of template.partitions) {
       if (!names.includes(partition.name)) continue;
       const claim = this.claims.claimOn(request, partition.name);
-      if (claim !== undefined) options.push({ partition, shortage: this.claims.shortage(claim) });
+      if (claim !== undefined)
+        options.push({ partition, shortage: this.claims.lackToPlace(instance, partition.name, claim) });
     }
     return options;
   }
@@ -252,12 +261,12 @@ export class GlobalMappingGraph {
     }
     if (request.partition === null) {
       const claim = this.claims.claimOn(request, partition.name);
-      if (claim === undefined || this.claims.shortage(claim) !== null) {
+      if (claim === undefined || this.claims.lackToPlace(instance, partition.name, claim) !== null) {
         illegalMove(operator, `issued on ${partition.name}, which has no room for the claim of its request`);
       }
       this.claims.place(request, partition.name, claim);
-    } else if (instance.partition === null && this.claims.lackWithinClaim(instance) !== null) {
-      illegalMove(operator, "issued beyond the claim of its request");
+    } else if (instance.partition === null && this.claims.lackToBegin(instance) !== null) {
+      illegalMove(operator, "issued: its memory cannot be granted now");
     }
     if (instance.partition === null) {
       instance.partition = partition;
@@ -367,32 +376,6 @@ export class GlobalMappingGraph {
   /** Counts everything again from scratch. Throws INVARIANT_BROKEN. For tests and sampled checks; linear in the graph. */
   validate(): void {
     validateGraph(this.#state);
-  }
-
-  #requireFeasible(request: RequestNode, partitionNames: readonly string[]): void {
-    let lack: Shortage | null = null;
-    for (const name of partitionNames) {
-      const claim = this.claims.claimOn(request, name);
-      if (claim === undefined) continue;
-      const shortage = this.claims.shortageWhenEmpty(claim);
-      if (shortage === null) return;
-      lack = shortage;
-    }
-    const where = `on ${partitionNames.join(", ") || "no partition"}`;
-    if (lack === null) {
-      throw new SubmissionError(
-        "UNKNOWN_PARTITION",
-        `request ${request.id} cannot be laid ${where}: its templates and restrictions share no partition`,
-        { request: request.id },
-      );
-    }
-    const { name } = this.cluster.accelerators[lack.accelerator] ?? { name: "?" };
-    throw new SubmissionError(
-      "NEVER_FITS",
-      `request ${request.id} can never be laid ${where}: it may need ${lack.neededBytes} bytes on accelerator ${JSON.stringify(name)}, ` +
-        `which has ${lack.availableBytes} beside its weights; split it, or allow a wider partition`,
-      { request: request.id, ...lack },
-    );
   }
 }
 

@@ -7,7 +7,7 @@ export {
   UnknownSymbolError,
 } from "./binding-errors.ts";
 export type { MemoryNeed } from "./bounds.ts";
-export { ClaimBook, type Shortage } from "./claims.ts";
+export { ClaimBook } from "./claims.ts";
 export { type Cluster, type CompiledAccelerator, compileCluster, roundUpBytes } from "./cluster.ts";
 export { DTYPES, dtypeBytes, isDtype } from "./dtype.ts";
 export {
@@ -27,6 +27,7 @@ export { ExpressionError, type ExpressionValueCode, ExpressionValueError } from 
 export type { Program } from "./expression-program.ts";
 export { compareUrgency, Frontier } from "./frontier.ts";
 export { GlobalMappingGraph, type GraphCounts, type PlacementOption, type RequestOpening } from "./graph.ts";
+export type { Shortage } from "./grants.ts";
 export { IllegalMoveError, SubmissionError, type SubmissionErrorCode } from "./graph-errors.ts";
 export { type GraphEffects, isInDoubt } from "./graph-state.ts";
 export type { OutputReference, Submission } from "./insert.ts";

@@ -36,10 +36,16 @@ export interface RequestNode {
   readonly endsWithInstances: boolean;
   /** Name of the partition it is laid on; null before. */
   partition: string | null;
-  /** Bytes reserved and used, and workspace reserved, one entry per accelerator of the cluster; empty before placement. */
-  reservedBytes: Float64Array;
-  usedBytes: Float64Array;
-  workspaceBytes: Float64Array;
+  /** It takes its claim instance by instance, and goes on to its end by itself; otherwise the whole claim is set aside. */
+  readonly growing: boolean;
+  /** Where its claim is not 0. */
+  accelerators: readonly AcceleratorIndex[];
+  /** Bytes claimed and used, and the largest workspace, one entry per accelerator of the cluster; 0 before placement. */
+  readonly reservedBytes: Float64Array;
+  readonly usedBytes: Float64Array;
+  readonly workspaceBytes: Float64Array;
+  /** Instances that have begun and not ended. */
+  begunInstances: number;
   /** Instances in the graph, live or not, by rising id. */
   readonly instances: Set<InstanceNode>;
   /** No further instance will be submitted. */

@@ -1,7 +1,8 @@
-import { addInto } from "./bounds.ts";
+import { addInto, maxInto } from "./byte-vectors.ts";
 import { InvariantBrokenError } from "./errors.ts";
 import type { GraphState } from "./graph-state.ts";
 import type { BufferNode, OperatorNode, RequestNode } from "./nodes.ts";
+import { safeOrder } from "./safe-order.ts";
 
 /** Recounts frontier, consumers, holds and claims from what each node says of itself. Throws INVARIANT_BROKEN. */
 export function validateGraph(state: GraphState): void {
@@ -43,11 +44,13 @@ function validateOperator(state: GraphState, operator: OperatorNode, frontier: S
   }
 }
 
-/** Per accelerator: what requests use fits their claims, and the claims fit the accelerator. */
+/** Per accelerator: what requests use fits their claims, what is granted fits the accelerator, and all can end. */
 function validateClaims(state: GraphState): void {
   const count = state.cluster.accelerators.length;
   const reserved = new Float64Array(count);
+  const taken = new Float64Array(count);
   const workspace = new Float64Array(count);
+  const growing: RequestNode[] = [];
   for (const request of state.requests.values()) {
     if (request.partition === null) continue;
     const used = recountUse(request, count);
@@ -62,22 +65,29 @@ function validateClaims(state: GraphState): void {
           `request ${request.id} uses ${used[a]} bytes on accelerator ${a} and has ${request.reservedBytes[a]} reserved`,
         );
       }
-      reserved[a] = (reserved[a] as number) + (request.reservedBytes[a] as number);
-      workspace[a] = Math.max(workspace[a] as number, request.workspaceBytes[a] as number);
     }
+    addInto(reserved, request.reservedBytes);
+    addInto(taken, request.growing ? used : request.reservedBytes);
+    maxInto(workspace, request.workspaceBytes);
+    if (request.growing) growing.push(request);
   }
+  const free = new Float64Array(count);
   for (let a = 0; a < count; a++) {
-    if (reserved[a] !== state.claims.reservedBytes(a)) {
-      broken(`accelerator ${a} has ${state.claims.reservedBytes(a)} bytes reserved and the requests ${reserved[a]}`);
+    const counted = [state.claims.reservedBytes(a), state.claims.takenBytes(a), state.claims.workspaceBytes(a)];
+    const recounted = [reserved[a], taken[a], workspace[a]];
+    if (counted.some((bytes, i) => bytes !== recounted[i])) {
+      broken(`accelerator ${a} has ${counted} bytes reserved, taken and of workspace; the requests have ${recounted}`);
     }
-    const capacity = state.cluster.accelerators[a]?.capacityBytes ?? 0;
-    const resident = state.ledger.usedBytes(a);
-    const covered = state.ledger.fixedBytes(a) + (reserved[a] as number) + (workspace[a] as number);
-    if (covered > capacity) broken(`accelerator ${a} has ${covered} bytes claimed of ${capacity}`);
-    if (resident > covered)
-      broken(`accelerator ${a} holds ${resident} bytes, more than the ${covered} that are claimed`);
-    if (resident > capacity) broken(`accelerator ${a} holds ${resident} bytes of ${capacity}`);
+    const covered = (taken[a] as number) + (workspace[a] as number);
+    free[a] = state.claims.roomBytes(a) - covered;
+    if ((free[a] as number) < 0)
+      broken(`accelerator ${a} has ${covered} bytes granted of ${state.claims.roomBytes(a)}`);
+    const resident = state.ledger.usedBytes(a) - state.ledger.fixedBytes(a);
+    if (resident > covered) broken(`accelerator ${a} holds ${resident} bytes, more than the ${covered} granted`);
   }
+  const { stuck } = safeOrder(growing, free, () => true);
+  if (stuck !== null)
+    broken(`requests ${stuck.holders.map(({ id }) => id)} could come to wait for each other's memory`);
 }
 
 function recountUse(request: RequestNode, count: number): Float64Array {

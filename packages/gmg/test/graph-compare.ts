@@ -62,11 +62,10 @@ function compareMemory(graph: GlobalMappingGraph, twin: Twin): void {
 }
 
 /** All that an accelerator has beside weights and baseline. */
-export function wholeOf(graph: GlobalMappingGraph, accelerator: number) {
-  const { accelerators } = graph.cluster;
-  const bytes = new Float64Array(accelerators.length);
-  bytes[accelerator] = (accelerators[accelerator]?.capacityBytes ?? 0) - graph.ledger.fixedBytes(accelerator);
-  return { bytes, workspaceBytes: new Float64Array(accelerators.length) };
+export function wholeOf(graph: GlobalMappingGraph, accelerator: number): Float64Array {
+  const bytes = new Float64Array(graph.cluster.accelerators.length);
+  bytes[accelerator] = graph.claims.roomBytes(accelerator);
+  return bytes;
 }
 
 export function at<T>(list: readonly T[], pick: number): T | undefined {

@@ -128,6 +128,7 @@ export class Play {
           deadlineNs: request.deadlineNs,
           limits: (flags & 4) === 0 ? null : limits,
           concurrentInstances: 1 + ((flags >> 3) % 2),
+          mayPause: (flags & 16) !== 0,
           allowedPartitions: somePartitions(others[2] ?? 0),
           endsWithInstances: request.endsWithInstances,
         },
@@ -402,7 +403,9 @@ export class Play {
     for (const { index } of graph.cluster.accelerators) {
       expect(graph.ledger.usedBytes(index)).toBe(graph.ledger.fixedBytes(index));
       expect(graph.claims.reservedBytes(index)).toBe(0);
-      expect(graph.claims.shortage(wholeOf(graph, index))).toBe(null);
+      expect(graph.claims.takenBytes(index)).toBe(0);
+      expect(graph.claims.workspaceBytes(index)).toBe(0);
+      expect(graph.claims.lackForWeights(wholeOf(graph, index))).toBe(null);
     }
     for (let rank = 0; rank < 3; rank++) expect(graph.issuedOfRank(rank)).toBe(0);
   }

@@ -8,6 +8,7 @@ export type {
   CandidateReport,
   Choice,
   Decision,
+  NamedShortage,
   Placement,
   Round,
   SchedulingPolicy,

@@ -11,6 +11,7 @@ import type {
   Candidate,
   CandidateReport,
   Decision,
+  NamedShortage,
   Placement,
   Round,
   SchedulingPolicy,
@@ -25,8 +26,8 @@ export interface SchedulerOptions extends BudgetOptions {
   /** Operators laid by one decision, which the issue budget may be passed by. Default 8. */
   readonly batchOperatorsMax?: number;
   /**
-   * A request that has waited this long for memory is no longer passed by: nothing of its class or a less urgent one is
-   * placed anew before it. Default 10 s.
+   * A request that has waited this long for memory, to be placed or to go on, is no longer passed by: nothing of its class or a
+   * less urgent one is placed anew before it. Default 10 s.
    */
   readonly memoryPatienceNs?: number;
   /** Decisions kept for explanations. Default 4096. */
@@ -93,7 +94,7 @@ export class Scheduler {
         if (isNew && !newPlacements) continue;
         const placement = this.#tryPlace(operator, nowNs);
         if (placement !== null) return placement;
-        if (isNew && this.#hasWaitedLong(operator, nowNs)) newPlacements = false;
+        if (this.#hasWaitedLong(operator, nowNs)) newPlacements = false;
       }
     }
     return null;
@@ -116,7 +117,7 @@ export class Scheduler {
     const shortages = options.map((option) => option.shortage).filter((shortage) => shortage !== null);
     if (shortages.length === options.length) {
       const least = shortages.reduce((a, b) => (lackOf(b) < lackOf(a) ? b : a));
-      return { why: "memory", ...least, accelerator: this.#nameOf(least.accelerator) };
+      return { why: "memory", ...this.#named(least) };
     }
     const { rank, partition } = operator.instance.request;
     let issuedOperators = 0;
@@ -134,10 +135,11 @@ export class Scheduler {
   #tryPlace(operator: OperatorNode, nowNs: number): Placement | null {
     const { request } = operator.instance;
     const lacked = this.#lacking.get(request);
+    // Of a request that is placed, one instance may lack memory and another none.
     if (lacked?.epoch === this.#graph.claims.epoch && request.partition === null) return null;
     const options = this.#graph.placementOptions(operator);
     if (!options.some((option) => option.shortage === null)) {
-      if (request.partition === null) {
+      if (options.length > 0) {
         this.#lacking.set(request, { epoch: this.#graph.claims.epoch, sinceNs: lacked?.sinceNs ?? nowNs });
       }
       return null;
@@ -191,13 +193,13 @@ export class Scheduler {
         partition: partition.name,
         scoreNs: scoresNs[at] ?? null,
         movedBytes: candidates[at]?.movedBytes ?? 0,
-        shortage: shortage === null ? null : { ...shortage, accelerator: this.#nameOf(shortage.accelerator) },
+        shortage: shortage === null ? null : this.#named(shortage),
       };
     });
   }
 
-  #nameOf(accelerator: number): string {
-    return this.#graph.cluster.accelerators[accelerator]?.name ?? "";
+  #named(shortage: Shortage): NamedShortage {
+    return { ...shortage, accelerator: this.#graph.cluster.accelerators[shortage.accelerator]?.name ?? "" };
   }
 
   #hasWaitedLong(operator: OperatorNode, nowNs: number): boolean {

@@ -1,4 +1,4 @@
-import type { CompiledPartition, InstanceId, OperatorNode } from "@slicescheduler/gmg";
+import type { CompiledPartition, InstanceId, OperatorNode, Shortage } from "@slicescheduler/gmg";
 
 /** A partition that a batch could be laid on, its memory reserved or reservable. */
 export interface Candidate {
@@ -33,6 +33,11 @@ export interface SchedulingPolicy {
   choose(round: Round): Choice;
 }
 
+/** A shortage with its accelerator by name. */
+export interface NamedShortage extends Omit<Shortage, "accelerator"> {
+  readonly accelerator: string;
+}
+
 /** One candidate of a decision, as an explanation. */
 export interface CandidateReport {
   readonly partition: string;
@@ -40,11 +45,7 @@ export interface CandidateReport {
   readonly scoreNs: number | null;
   readonly movedBytes: number;
   /** Why it was out of the question. */
-  readonly shortage: {
-    readonly accelerator: string;
-    readonly neededBytes: number;
-    readonly availableBytes: number;
-  } | null;
+  readonly shortage: NamedShortage | null;
 }
 
 /** One scheduling decision (paper §3.4, Algorithm 1), as plain data. */
@@ -69,13 +70,8 @@ export interface Placement {
 export type WaitingReason =
   | { readonly why: "producers"; readonly unscheduledInputs: number }
   | { readonly why: "budget"; readonly issuedOperators: number; readonly budget: number }
-  | {
-      /** The partition that lacks the least, and the accelerator on it that lacks the most. */
-      readonly why: "memory";
-      readonly accelerator: string;
-      readonly neededBytes: number;
-      readonly availableBytes: number;
-    }
+  /** On the partition that lacks the least, the accelerator that lacks the most, and who holds memory there. */
+  | ({ readonly why: "memory" } & NamedShortage)
   /** A request that has waited too long for memory is not passed by. */
   | { readonly why: "patience"; readonly behind: InstanceId }
   /** A transfer that it would share is being taken back. */

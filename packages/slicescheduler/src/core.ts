@@ -96,6 +96,7 @@ export class MasterCore {
             deadlineNs: event.deadlineNs ?? Number.POSITIVE_INFINITY,
             limits: event.limits,
             concurrentInstances: event.concurrentInstances,
+            mayPause: event.mayPause,
             allowedPartitions: event.partitions,
             endsWithInstances: event.endsWithInstances,
           },

@@ -18,6 +18,8 @@ export type ApplicationEvent =
         | readonly { readonly template: string; readonly symbols: Readonly<Record<string, number>> }[]
         | null;
       readonly concurrentInstances: number;
+      /** It may stand still with results that it holds for as long as it likes. */
+      readonly mayPause: boolean;
       readonly partitions: readonly string[] | null;
       /** True for the request of an instance submitted without one: it ends when none of its instances is left. */
       readonly endsWithInstances: boolean;

@@ -52,7 +52,7 @@ export interface RequestOptions {
 
 export interface OpenRequestOptions extends RequestOptions {
   /**
-   * Per template the largest symbols it may submit. The most memory such instances can hold is reserved when the request
+   * Per template the largest symbols it may submit. The most memory such instances can hold is claimed when the request
    * starts, so that it can always go on. Default: it claims what it has submitted.
    */
   readonly limits?: readonly {
@@ -61,6 +61,12 @@ export interface OpenRequestOptions extends RequestOptions {
   }[];
   /** Instances alive at the same time that the claim covers, a whole number from 1. Default 2: one runs, one waits. */
   readonly concurrentInstances?: number;
+  /**
+   * Whether it may stand still with results that it holds, such as a chat between two turns. Then the most that it may come to need is
+   * set aside. Otherwise it takes memory as it grows, and promises to go on without a pause once it has started: to submit its
+   * next instance, or to release what it retained and close. Default false.
+   */
+  readonly mayPause?: boolean;
 }
 
 export interface SubmitOptions<Spec extends TemplateSpec = TemplateSpec> extends RequestOptions {

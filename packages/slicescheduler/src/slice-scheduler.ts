@@ -148,7 +148,7 @@ export class SliceScheduler extends GuardedEmitter<Notices> {
         { priority },
       );
     }
-    const { limits, concurrentInstances = 2 } = options as OpenRequestOptions;
+    const { limits, concurrentInstances = 2, mayPause = false } = options as OpenRequestOptions;
     const request = this.#nextRequest;
     this.#ask({
       type: "requestOpened",
@@ -158,6 +158,7 @@ export class SliceScheduler extends GuardedEmitter<Notices> {
       deadlineNs: deadlineNs ?? null,
       limits: limits?.map(({ template, symbols }) => ({ template: template.name, symbols })) ?? null,
       concurrentInstances,
+      mayPause,
       partitions: partitions ?? null,
       endsWithInstances,
     });

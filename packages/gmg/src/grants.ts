@@ -1,0 +1,214 @@
+/**
+ * The bytes of all accelerators as granted to holders. A *growing* holder takes memory step by step up to its claim; the claims of growing
+ * holders may together exceed an accelerator as long as a safe order exists. For any other holder the whole claim is *set
+ * aside*. On every accelerator
+ *
+ *   fixed (baseline + weights) + the largest workspace + Σ claims set aside + Σ taken by growing holders ≤ capacity
+ */
+import { addInto, maxInto, subtractFrom } from "./byte-vectors.ts";
+import { type Holder, safeOrder } from "./safe-order.ts";
+import type { AcceleratorIndex } from "./types.ts";
+
+/** Why memory cannot be granted now. */
+export interface Shortage {
+  readonly accelerator: AcceleratorIndex;
+  readonly neededBytes: number;
+  readonly availableBytes: number;
+  /**
+   * `"claim"`: its request has used up its own claim, and instances of it still run. `"room"`: the bytes are taken.
+   * `"order"`: they are free, but were they granted, requests could come to wait for each other without end.
+   */
+  readonly cause: "claim" | "room" | "order";
+  /** Requests that hold memory there, by rising id: the wait ends with them, or before. */
+  readonly heldBy: readonly number[];
+}
+
+export interface GrantHolder extends Holder {
+  readonly id: number;
+  /** It takes memory step by step; otherwise its claim is set aside for it. */
+  readonly growing: boolean;
+  /** Kept by the book. */
+  accelerators: readonly AcceleratorIndex[];
+  /** The largest scratch memory of its operators. */
+  readonly workspaceBytes: Float64Array;
+}
+
+/** Bytes per accelerator of the cluster. */
+export interface Grant {
+  /** Added to what the holder may come to take; null for nothing. */
+  readonly claim: Float64Array | null;
+  /** Taken at once, within the claim. */
+  readonly take: Float64Array;
+  /** Scratch memory that its operators may need, one at a time; null for no more than before. */
+  readonly workspaceBytes: Float64Array | null;
+}
+
+export class GrantBook {
+  readonly #roomBytes: (accelerator: AcceleratorIndex) => number;
+  /** Growing ones in the order that was safe when it was last looked for. */
+  #growing: GrantHolder[] = [];
+  readonly #setAside = new Set<GrantHolder>();
+  /** Σ claims. */
+  readonly #reserved: Float64Array;
+  /** Of them: all of a claim set aside, what a growing holder uses. */
+  readonly #taken: Float64Array;
+  readonly #workspace: Float64Array;
+
+  /** @param roomBytes what an accelerator has beside baseline and weights. */
+  constructor(accelerators: number, roomBytes: (accelerator: AcceleratorIndex) => number) {
+    this.#roomBytes = roomBytes;
+    this.#reserved = new Float64Array(accelerators);
+    this.#taken = new Float64Array(accelerators);
+    this.#workspace = new Float64Array(accelerators);
+  }
+
+  reservedBytes(accelerator: AcceleratorIndex): number {
+    return this.#reserved[accelerator] ?? 0;
+  }
+
+  takenBytes(accelerator: AcceleratorIndex): number {
+    return this.#taken[accelerator] ?? 0;
+  }
+
+  workspaceBytes(accelerator: AcceleratorIndex): number {
+    return this.#workspace[accelerator] ?? 0;
+  }
+
+  /** Null when the grant leaves everybody's bytes within the accelerators, and a safe order. Changes nothing. */
+  lackFor(holder: GrantHolder, grant: Grant): Shortage | null {
+    const { claim, take, workspaceBytes } = grant;
+    const before = workspaceBytes === null ? null : [this.#workspace.slice(), holder.workspaceBytes.slice()];
+    this.#apply(holder, grant);
+    const lack = this.#lackOfRoom(holder, grant) ?? this.#lackOfOrder(holder, grant);
+    subtractFrom(holder.usedBytes, take);
+    if (holder.growing) subtractFrom(this.#taken, take);
+    if (claim !== null) this.unreserve(holder, claim);
+    if (before !== null) {
+      this.#workspace.set(before[0] ?? []);
+      holder.workspaceBytes.set(before[1] ?? []);
+    }
+    return lack;
+  }
+
+  /** The caller has seen that nothing is lacking. */
+  grant(holder: GrantHolder, grant: Grant): void {
+    if (!holder.growing) this.#setAside.add(holder);
+    else if (!this.#growing.includes(holder)) this.#growing.push(holder);
+    this.#apply(holder, grant);
+  }
+
+  /** What a holder has taken falls; its claim stays. */
+  giveBack(holder: GrantHolder, accelerator: AcceleratorIndex, bytes: number): void {
+    holder.usedBytes[accelerator] = (holder.usedBytes[accelerator] as number) - bytes;
+    if (holder.growing) this.#taken[accelerator] = (this.#taken[accelerator] as number) - bytes;
+  }
+
+  /** A claim that is set aside falls. */
+  unreserve(holder: GrantHolder, bytes: Float64Array): void {
+    subtractFrom(holder.reservedBytes, bytes);
+    holder.accelerators = whereAny(holder.reservedBytes);
+    subtractFrom(this.#reserved, bytes);
+    if (!holder.growing) subtractFrom(this.#taken, bytes);
+  }
+
+  /** Gives everything back. Tells whether it had been granted anything. */
+  remove(holder: GrantHolder): boolean {
+    const at = this.#growing.indexOf(holder);
+    if (at >= 0) this.#growing.splice(at, 1);
+    else if (!this.#setAside.delete(holder)) return false;
+    subtractFrom(this.#reserved, holder.reservedBytes);
+    subtractFrom(this.#taken, holder.growing ? holder.usedBytes : holder.reservedBytes);
+    this.#workspace.fill(0);
+    for (const other of this.holders()) maxInto(this.#workspace, other.workspaceBytes);
+    return true;
+  }
+
+  *holders(): IterableIterator<GrantHolder> {
+    yield* this.#growing;
+    yield* this.#setAside;
+  }
+
+  #apply(holder: GrantHolder, { claim, take, workspaceBytes }: Grant): void {
+    if (claim !== null) {
+      addInto(holder.reservedBytes, claim);
+      holder.accelerators = whereAny(holder.reservedBytes);
+      addInto(this.#reserved, claim);
+      if (!holder.growing) addInto(this.#taken, claim);
+    }
+    addInto(holder.usedBytes, take);
+    if (holder.growing) addInto(this.#taken, take);
+    if (workspaceBytes === null) return;
+    maxInto(holder.workspaceBytes, workspaceBytes);
+    maxInto(this.#workspace, workspaceBytes);
+  }
+
+  /** After the grant was applied: the accelerator that lacks the most. */
+  #lackOfRoom(holder: GrantHolder, grant: Grant): Shortage | null {
+    let worst: Shortage | null = null;
+    let worstBytes = 0;
+    for (let a = 0; a < this.#taken.length; a++) {
+      if (!concerns(grant, a)) continue;
+      const overBytes = -this.#freeBytes(a);
+      if (overBytes <= worstBytes) continue;
+      worstBytes = overBytes;
+      const takenBytes = (holder.growing ? grant.take[a] : grant.claim?.[a]) ?? 0;
+      const neededBytes = takenBytes + (this.#workspace[a] as number);
+      const availableBytes = Math.max(0, neededBytes - overBytes);
+      worst = { accelerator: a, neededBytes, availableBytes, cause: "room", heldBy: [] };
+    }
+    return worst === null ? null : { ...worst, heldBy: this.#heldBy(worst.accelerator, holder) };
+  }
+
+  /** After the grant was applied: only accelerators that claims exceed can keep anybody waiting. */
+  #lackOfOrder(holder: GrantHolder, grant: Grant): Shortage | null {
+    const isContended = (a: AcceleratorIndex) =>
+      (this.#reserved[a] as number) > this.#roomBytes(a) - (this.#workspace[a] as number);
+    const touched = this.#taken.some((_, a) => concerns(grant, a) && isContended(a));
+    if (!touched) return null;
+    const isNew = holder.growing && !this.#growing.includes(holder);
+    const free = this.#taken.map((_, a) => this.#freeBytes(a));
+    const { order, stuck } = safeOrder(isNew ? [holder, ...this.#growing] : this.#growing, free, isContended);
+    if (stuck === null) {
+      if (!isNew) this.#growing = order;
+      return null;
+    }
+    const [first = holder] = stuck.holders;
+    const shown = stuck.holders.includes(holder) ? holder : first;
+    let worst = { accelerator: shown.accelerators[0] ?? 0, neededBytes: 0, availableBytes: 0 };
+    for (const a of shown.accelerators) {
+      if (!isContended(a)) continue;
+      const neededBytes = (shown.reservedBytes[a] as number) - (shown.usedBytes[a] as number);
+      const availableBytes = Math.max(0, stuck.freeBytes[a] as number);
+      if (neededBytes - availableBytes > worst.neededBytes - worst.availableBytes) {
+        worst = { accelerator: a, neededBytes, availableBytes };
+      }
+    }
+    return { ...worst, cause: "order", heldBy: this.#heldBy(worst.accelerator, holder) };
+  }
+
+  #freeBytes(accelerator: AcceleratorIndex): number {
+    return (
+      this.#roomBytes(accelerator) - (this.#workspace[accelerator] as number) - (this.#taken[accelerator] as number)
+    );
+  }
+
+  #heldBy(accelerator: AcceleratorIndex, asker: GrantHolder): number[] {
+    const ids: number[] = [];
+    for (const holder of this.holders()) {
+      const bytes = holder.growing ? holder.usedBytes : holder.reservedBytes;
+      if (holder !== asker && (bytes[accelerator] as number) > 0) ids.push(holder.id);
+    }
+    return ids.sort((a, b) => a - b);
+  }
+}
+
+/** Whether it takes, or may come to take, anything there. */
+function concerns({ claim, take, workspaceBytes }: Grant, accelerator: AcceleratorIndex): boolean {
+  return (take[accelerator] ?? 0) > 0 || (claim?.[accelerator] ?? 0) > 0 || (workspaceBytes?.[accelerator] ?? 0) > 0;
+}
+
+function whereAny(bytes: Float64Array): AcceleratorIndex[] {
+  const accelerators: AcceleratorIndex[] = [];
+  for (let a = 0; a < bytes.length; a++) if ((bytes[a] as number) > 0) accelerators.push(a);
+  return accelerators;
+}
