@@ -21,27 +21,35 @@ export class UnboundSymbolError extends GmgError {
   readonly symbols: readonly string[];
 
   constructor(template: string, symbols: readonly string[]) {
-    super("UNBOUND_SYMBOL", `template ${JSON.stringify(template)} needs a value for ${list(symbols)}`, {
-      template,
-      symbols,
-    });
+    super(
+      "UNBOUND_SYMBOL",
+      `template ${JSON.stringify(template)} needs a value for ${list(symbols)}; give one, or declare a bound`,
+      {
+        template,
+        symbols,
+      },
+    );
     this.symbols = symbols;
   }
 }
 
-/** Code `INVALID_SYMBOL_VALUE`: not a whole number from 0 to 2^53 − 1. */
+/** Code `INVALID_SYMBOL_VALUE`: not a whole number from 0 to the symbol's declared bound, or to 2^53 − 1 where it has none. */
 export class InvalidSymbolValueError extends GmgError {
   readonly symbol: string;
   readonly value: unknown;
+  /** Undefined where none is declared. */
+  readonly bound: number | undefined;
 
-  constructor(template: string, symbol: string, value: unknown) {
+  constructor(template: string, symbol: string, value: unknown, bound?: number) {
+    const limit = bound === undefined ? "2^53 − 1" : `${bound}, its declared bound`;
     super(
       "INVALID_SYMBOL_VALUE",
-      `template ${JSON.stringify(template)}: symbol ${JSON.stringify(symbol)} must be a whole number from 0 to 2^53 − 1, is ${describe(value)}`,
-      { template, symbol, value },
+      `template ${JSON.stringify(template)}: symbol ${JSON.stringify(symbol)} must be a whole number from 0 to ${limit}, is ${describe(value)}`,
+      { template, symbol, value, ...(bound === undefined ? {} : { bound }) },
     );
     this.symbol = symbol;
     this.value = value;
+    this.bound = bound;
   }
 }
 

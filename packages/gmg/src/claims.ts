@@ -177,6 +177,18 @@ export class ClaimBook {
     this.#epoch += 1;
   }
 
+  /** Where it lay is gone: nothing of it has begun, and its claim is what it holds, until it is placed again. */
+  keepOnlyHeld(request: RequestNode): void {
+    for (const instance of request.instances) this.end(instance);
+    this.#grants.keepOnlyUsed(request);
+    this.#epoch += 1;
+  }
+
+  /** What could not be granted may be possible now for another reason. */
+  changed(): void {
+    this.#epoch += 1;
+  }
+
   /** Gives the whole claim back; the request holds nothing any more. */
   remove(request: RequestNode): void {
     if (this.#grants.remove(request)) this.#epoch += 1;
@@ -192,11 +204,11 @@ export class ClaimBook {
     return { claim: beyond.some((bytes) => bytes > 0) ? beyond : null, take, workspaceBytes: null };
   }
 
-  /** Without limits the claim itself follows. */
+  /** The claim itself follows, where it is not one for limits on a partition. */
   #giveBack(request: RequestNode, accelerator: AcceleratorIndex, bytes: number): void {
     if (bytes === 0) return;
     this.#grants.giveBack(request, accelerator, bytes);
-    if (request.limits !== null) return;
+    if (request.limits !== null && request.partition !== null) return;
     const falls = new Float64Array(this.#cluster.accelerators.length);
     falls[accelerator] = bytes;
     this.#grants.unreserve(request, falls);

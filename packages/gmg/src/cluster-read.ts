@@ -1,7 +1,7 @@
 import type { CompiledAccelerator } from "./cluster.ts";
 import { ClusterInvalidError } from "./errors.ts";
 import type { AcceleratorSpec, ClusterSpec, LinkSpec } from "./types.ts";
-import { at, Faults } from "./validation.ts";
+import { at, describe, Faults } from "./validation.ts";
 
 /** Accelerators of one master; DESIGN.md names several thousand as the point from which several masters are needed. */
 const ACCELERATORS_MAX = 4096;
@@ -45,6 +45,7 @@ const ACCELERATOR_FIELDS: readonly (keyof AcceleratorSpec)[] = [
   "flopsPerSecond",
   "hbmBytesPerSecond",
   "copyEngines",
+  "absent",
 ];
 
 function readAccelerator(faults: Faults, value: unknown, path: string): AcceleratorSpec {
@@ -65,7 +66,11 @@ function readAccelerator(faults: Faults, value: unknown, path: string): Accelera
     ...rate("flopsPerSecond", "floating-point operations per second"),
     ...rate("hbmBytesPerSecond", "bytes per second"),
     ...whole("copyEngines", 1, "transfers"),
+    ...(entry["absent"] === undefined ? {} : { absent: entry["absent"] === true }),
   };
+  if (entry["absent"] !== undefined && typeof entry["absent"] !== "boolean") {
+    faults.add(at(path, "absent"), `is ${describe(entry["absent"])}, not true or false`);
+  }
   if ((spec.copyEngines ?? 1) > COPY_ENGINES_MAX) {
     faults.add(at(path, "copyEngines"), `is ${spec.copyEngines}, at most ${COPY_ENGINES_MAX}`);
   }
@@ -94,6 +99,7 @@ function compileAccelerator(faults: Faults, spec: AcceleratorSpec, index: number
     ...(spec.flopsPerSecond === undefined ? {} : { flopsPerSecond: spec.flopsPerSecond }),
     ...(spec.hbmBytesPerSecond === undefined ? {} : { hbmBytesPerSecond: spec.hbmBytesPerSecond }),
     copyEngines: spec.copyEngines ?? 1,
+    absent: spec.absent ?? false,
   };
 }
 

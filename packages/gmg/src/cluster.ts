@@ -17,6 +17,8 @@ export interface CompiledAccelerator {
   readonly flopsPerSecond?: number;
   readonly hbmBytesPerSecond?: number;
   readonly copyEngines: number;
+  /** It is not there at first. */
+  readonly absent: boolean;
 }
 
 /** A checked cluster. Immutable, and rebuilt from its `spec` alone, so a snapshot stores the spec. */

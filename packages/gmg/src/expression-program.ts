@@ -60,9 +60,24 @@ export class Program {
     return run(this, this.#ops, this.#values, symbolValues, Number.MAX_VALUE);
   }
 
-  /** Throws what went wrong at an instruction, with the values of the symbols it reads. */
-  fail(instruction: number, value: number, symbolValues: readonly number[]): never {
-    const given = this.reads.map((index) => `${this.#symbols[index]} = ${symbolValues[index]}`).join(", ");
+  /**
+   * The largest value for whole symbol values that are each known only to lie from `least` to `most`, both in declared
+   * order. Exact where each of those symbols stands once in the expression; where one stands several times, its uses are taken
+   * to be independent, so that the result is never below the largest value and may be above. Throws EXPRESSION_OVERFLOW when
+   * something on the way may pass ±(2^53 − 1), and DIVISION_BY_ZERO when a divisor may be 0.
+   */
+  evaluateMost(least: readonly number[], most: readonly number[]): number {
+    return runMost(this, this.#ops, this.#values, least, most);
+  }
+
+  /** Throws what went wrong at an instruction, with the values, or the ranges, of the symbols it reads. */
+  fail(instruction: number, value: number, least: readonly number[], most = least): never {
+    const given = this.reads
+      .map((index) => {
+        const range = least[index] === most[index] ? `${most[index]}` : `${least[index]} … ${most[index]}`;
+        return `${this.#symbols[index]} = ${range}`;
+      })
+      .join(", ");
     const where = given === "" ? "" : ` for ${given}`;
     const position = this.#positions[instruction] ?? 0;
     if (Number.isNaN(value))
@@ -116,4 +131,50 @@ function ceilDivide(dividend: number, divisor: number): number {
   const over = dividend % divisor;
   const quotient = (dividend - over) / divisor;
   return (over !== 0 && over > 0 === divisor > 0 ? quotient + 1 : quotient) + 0;
+}
+
+/** Lower ends of the ranges whose upper ends are on `stack`. */
+const lowStack = new Float64Array(STACK_MAX);
+
+/** Interval arithmetic over the same instructions. Every operation is monotonic in each operand, so corners are enough. */
+function runMost(
+  program: Program,
+  ops: Uint8Array,
+  values: Float64Array,
+  least: readonly number[],
+  most: readonly number[],
+): number {
+  let top = -1;
+  for (let i = 0; i < ops.length; i++) {
+    const op = ops[i] as number;
+    if (op <= SYMBOL) {
+      const value = values[i] as number;
+      top += 1;
+      lowStack[top] = op === NUMBER ? value : (least[value] as number);
+      stack[top] = op === NUMBER ? value : (most[value] as number);
+      continue;
+    }
+    const rightLow = lowStack[top] as number;
+    const rightHigh = stack[top] as number;
+    top -= 1;
+    const leftLow = lowStack[top] as number;
+    const leftHigh = stack[top] as number;
+    // NaN marks a division by 0, also by one strictly inside the range.
+    const corners =
+      op === CEIL_DIV && rightLow < 0 && rightHigh > 0
+        ? [Number.NaN]
+        : [
+            apply(op, leftLow, rightLow),
+            apply(op, leftLow, rightHigh),
+            apply(op, leftHigh, rightLow),
+            apply(op, leftHigh, rightHigh),
+          ];
+    const low = Math.min(...corners);
+    const high = Math.max(...corners);
+    if (!(low >= -Number.MAX_SAFE_INTEGER)) program.fail(i, low, least, most);
+    if (!(high <= Number.MAX_SAFE_INTEGER)) program.fail(i, high, least, most);
+    lowStack[top] = low;
+    stack[top] = high;
+  }
+  return stack[0] as number;
 }

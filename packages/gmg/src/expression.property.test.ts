@@ -58,6 +58,26 @@ function calculate(kind: "+" | "-" | "*" | "ceilDiv", left: bigint, right: bigin
   return left % right !== 0n && left < 0n === right < 0n ? quotient + 1n : quotient;
 }
 
+/** Every combination of whole values from `least` to `most`. */
+function combinations(least: readonly number[], most: readonly number[]): number[][] {
+  let points: number[][] = [[]];
+  least.forEach((low, i) => {
+    const values = Array.from({ length: (most[i] ?? low) - low + 1 }, (_, step) => low + step);
+    points = points.flatMap((point) => values.map((value) => [...point, value]));
+  });
+  return points;
+}
+
+function standsOnce(node: Tree): boolean {
+  const stands = (each: Tree): number[] => {
+    if (each.kind === "number") return [];
+    if (each.kind === "symbol") return [each.index];
+    return (each.kind === "max" ? each.all : [each.left, each.right]).flatMap(stands);
+  };
+  const all = stands(node);
+  return new Set(all).size === all.length;
+}
+
 describe("compileExpression", () => {
   test("agrees with exact arithmetic over the tree, or fails where there is no exact value", () => {
     fc.assert(
@@ -74,6 +94,52 @@ describe("compileExpression", () => {
       }),
       { numRuns: 1500 },
     );
+  });
+
+  test("a value for ranges is never below that for any values in them, and the same where each symbol stands once", () => {
+    const small = fc.oneof(fc.nat(4), fc.nat(1000)).map((value): Tree => ({ kind: "number", value }));
+    const { part } = fc.letrec<{ part: Tree }>((tie) => ({
+      part: fc.oneof(
+        { maxDepth: 4, depthSize: "small", withCrossShrink: true },
+        fc.nat(SYMBOLS.length - 1).map((index): Tree => ({ kind: "symbol", index })),
+        small,
+        fc
+          .tuple(fc.constantFrom("+", "-", "*", "ceilDiv"), tie("part"), tie("part"))
+          .map(([kind, left, right]): Tree => ({ kind, left, right })),
+        fc.array(tie("part"), { minLength: 1, maxLength: 3 }).map((all): Tree => ({ kind: "max", all })),
+      ),
+    }));
+    const range = fc.record({ least: fc.nat(3), width: fc.nat(4) });
+    let [exactly, refused] = [0, 0];
+    fc.assert(
+      fc.property(part, fc.tuple(range, range, range), (node, ranges) => {
+        const program = compileExpression(render(node), SYMBOLS);
+        const least = ranges.map((each) => each.least);
+        const most = ranges.map((each) => each.least + each.width);
+        const points = combinations(least, most);
+        const values = points.map((point) => exact(node, point));
+        let value: number;
+        try {
+          value = program.evaluateMost(least, most);
+        } catch (error) {
+          expect(error).toBeInstanceOf(ExpressionValueError);
+          refused += 1;
+          // Where nothing varies there is nothing to be careful about.
+          if (points.length === 1) expect(values[0]).toBeUndefined();
+          return;
+        }
+        expect(Object.is(value, -0)).toBe(false);
+        const known = values.filter((each) => each !== undefined).map(Number);
+        expect(known).toHaveLength(points.length);
+        const largest = Math.max(...known);
+        expect(value).toBeGreaterThanOrEqual(largest);
+        if (!standsOnce(node)) return;
+        exactly += 1;
+        expect(value).toBe(largest);
+      }),
+      { numRuns: 1000 },
+    );
+    expect(Math.min(exactly, refused)).toBeGreaterThan(20);
   });
 
   test("any string compiles or is refused with a position inside it", () => {

@@ -66,6 +66,28 @@ describe("values", () => {
     expect(() => value("0 - tokens - 1", limit, 0)).toThrow(ExpressionValueError);
   });
 
+  test("ranges give the most that is possible, and fail where something in them fails", () => {
+    const most = (text: string, past: number) => compileExpression(text, symbols).evaluateMost([0, past], [10, past]);
+    expect(most("past + tokens * 2", 5)).toBe(25);
+    expect(most("past - tokens", 5)).toBe(5);
+    expect(most("ceilDiv(past, max(tokens, 1))", 5)).toBe(5);
+    // Uses of one symbol are taken to be independent.
+    expect(most("tokens - tokens", 5)).toBe(10);
+    expect(() => most("ceilDiv(past, tokens - 5)", 5)).toThrow(
+      expect.objectContaining({
+        code: "DIVISION_BY_ZERO",
+        position: 0,
+        message: expect.stringContaining("tokens = 0 … 10, past = 5"),
+      }),
+    );
+    const limit = Number.MAX_SAFE_INTEGER;
+    expect(most("tokens + past", limit - 10)).toBe(limit);
+    expect(() => most("tokens + past", limit - 9)).toThrow(expect.objectContaining({ code: "EXPRESSION_OVERFLOW" }));
+    expect(() => most("0 - tokens - past", limit - 9)).toThrow(
+      expect.objectContaining({ code: "EXPRESSION_OVERFLOW" }),
+    );
+  });
+
   test("a failing evaluation names the operation and the values", () => {
     const program = compileExpression("4 + ceilDiv(tokens, past - 3)", symbols);
     expect(() => program.evaluate([1, 3])).toThrow(

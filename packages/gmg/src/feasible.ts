@@ -1,54 +1,100 @@
-/** Whether a request could ever be placed: on accelerators that hold nothing but baseline and weights. */
+/** Whether a request could be placed, were the accelerators that are there empty but for baseline and weights. */
+import { partitionNamed } from "./bounds.ts";
 import type { Shortage } from "./grants.ts";
 import { SubmissionError } from "./graph-errors.ts";
-import type { GraphState } from "./graph-state.ts";
-import type { RequestNode } from "./nodes.ts";
+import { type GraphState, partitionIsUp } from "./graph-state.ts";
+import type { InstanceNode, RequestNode } from "./nodes.ts";
 import { sharedPartitions } from "./partitions.ts";
+import type { CompiledPartition, Template } from "./template.ts";
+import type { AcceleratorIndex } from "./types.ts";
 
-/** Throws NEVER_FITS with numbers, or UNKNOWN_PARTITION when its templates have none in common. */
+/** Why a request can be laid on none of its partitions. */
+type Obstacle =
+  | { readonly kind: "memory"; readonly lack: Shortage }
+  /** Names of accelerators. */
+  | { readonly kind: "down"; readonly missing: readonly string[] }
+  | { readonly kind: "noPartition" };
+
+/**
+ * Throws NEVER_FITS with numbers, ACCELERATOR_UNAVAILABLE when it would fit were other accelerators there, or
+ * UNKNOWN_PARTITION when its templates have none in common.
+ */
 export function requireFeasible(state: GraphState, request: RequestNode): void {
-  const names = partitionNames(request);
-  const lack = lackEverywhere(state, request);
-  if (lack === null) return;
-  const where = `on ${names.join(", ") || "no partition"}`;
-  if (lack === "no partition") {
-    throw new SubmissionError(
-      "UNKNOWN_PARTITION",
-      `request ${request.id} cannot be laid ${where}: its templates and restrictions share no partition`,
-      { request: request.id },
-    );
+  const obstacle = obstacleTo(state, request);
+  if (obstacle === null) return;
+  const { id } = request;
+  const where = `on ${partitionNames(request).join(", ") || "no partition"}`;
+  if (obstacle.kind === "noPartition") {
+    const reason = `request ${id} cannot be laid ${where}: its templates and restrictions share no partition`;
+    throw new SubmissionError("UNKNOWN_PARTITION", reason, { request: id });
   }
+  if (obstacle.kind === "down") throw unavailable(id, where, obstacle.missing);
+  const { lack } = obstacle;
   const { name } = state.cluster.accelerators[lack.accelerator] ?? { name: "?" };
   throw new SubmissionError(
     "NEVER_FITS",
-    `request ${request.id} can never be laid ${where}: it may need ${lack.neededBytes} bytes on accelerator ${JSON.stringify(name)}, ` +
+    `request ${id} can never be laid ${where}: it may need ${lack.neededBytes} bytes on accelerator ${JSON.stringify(name)}, ` +
       `which has ${lack.availableBytes} beside its weights; split it, or allow a wider partition`,
-    { request: request.id, ...lack },
+    { request: id, ...lack },
   );
 }
 
+/** Of an instance whose request is placed already. Throws ACCELERATOR_UNAVAILABLE when part of the partition is not there. */
+export function requireThere(state: GraphState, { template, request }: InstanceNode, partitionName: string): void {
+  if (request.relocating) return;
+  const accelerators = partitionNamed(template, partitionName)?.used ?? [];
+  const missing = accelerators.filter((accelerator) => state.availability[accelerator] === "down");
+  if (missing.length > 0) throw unavailable(request.id, `on ${partitionName}`, namesOf(state, missing));
+}
+
 /**
- * What an unplaced request lacks on the last of its partitions, or null when one of them could hold it.
+ * What keeps an unplaced request from all of its partitions, or null when one of them, all there, could hold it.
  * @param otherBytes taken by something that stays, per accelerator. Default: nothing.
  */
-export function lackEverywhere(
-  { claims }: GraphState,
-  request: RequestNode,
-  otherBytes?: Float64Array,
-): Shortage | "no partition" | null {
-  let lack: Shortage | "no partition" = "no partition";
+export function obstacleTo(state: GraphState, request: RequestNode, otherBytes?: Float64Array): Obstacle | null {
+  let obstacle: Obstacle = { kind: "noPartition" };
+  const missing = new Set<string>();
   for (const name of partitionNames(request)) {
-    const claim = claims.claimOn(request, name);
+    const claim = state.claims.claimOn(request, name);
     if (claim === undefined) continue;
-    const shortage = claims.lackWhenEmpty(claim, otherBytes);
-    if (shortage === null) return null;
-    lack = shortage;
+    const lack = state.claims.lackWhenEmpty(claim, otherBytes);
+    const absent = lack === null ? missingFrom(state, templateOf(request), name) : [];
+    if (lack === null && absent.length === 0) return null;
+    if (lack !== null) obstacle = { kind: "memory", lack };
+    for (const accelerator of absent) missing.add(accelerator);
   }
-  return lack;
+  return missing.size > 0 ? { kind: "down", missing: [...missing] } : obstacle;
 }
 
 function partitionNames(request: RequestNode): readonly string[] {
   for (const { state } of request.instances) if (state === "live") return sharedPartitions(request);
   const names = request.limits?.[0]?.template.partitions.map((partition) => partition.name) ?? [];
   return request.allowedPartitions ?? names;
+}
+
+function templateOf(request: RequestNode): Template | undefined {
+  for (const { state, template } of request.instances) if (state === "live") return template;
+  return request.limits?.[0]?.template;
+}
+
+function missingFrom(state: GraphState, template: Template | undefined, name: string): string[] {
+  const partition: CompiledPartition | undefined = template === undefined ? undefined : partitionNamed(template, name);
+  if (partition === undefined || partitionIsUp(state, partition)) return [];
+  return namesOf(
+    state,
+    partition.used.filter((accelerator) => state.availability[accelerator] !== "up"),
+  );
+}
+
+function namesOf(state: GraphState, accelerators: readonly AcceleratorIndex[]): string[] {
+  return accelerators.map((accelerator) => state.cluster.accelerators[accelerator]?.name ?? "?");
+}
+
+function unavailable(request: number, where: string, missing: readonly string[]): SubmissionError {
+  return new SubmissionError(
+    "ACCELERATOR_UNAVAILABLE",
+    `request ${request} cannot be laid ${where} now: ${missing.join(", ")} ${missing.length === 1 ? "is" : "are"} lost, absent or ` +
+      "being drained; submit it again when they are there, or allow another partition",
+    { request, missing },
+  );
 }

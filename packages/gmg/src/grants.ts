@@ -111,6 +111,15 @@ export class GrantBook {
     if (!holder.growing) subtractFrom(this.#taken, bytes);
   }
 
+  /** Its claim falls to what it uses, and its operators need no workspace. */
+  keepOnlyUsed(holder: GrantHolder): void {
+    const falls = holder.reservedBytes.slice();
+    subtractFrom(falls, holder.usedBytes);
+    this.unreserve(holder, falls);
+    holder.workspaceBytes.fill(0);
+    this.#recountWorkspace();
+  }
+
   /** Gives everything back. Tells whether it had been granted anything. */
   remove(holder: GrantHolder): boolean {
     const at = this.#growing.indexOf(holder);
@@ -118,14 +127,18 @@ export class GrantBook {
     else if (!this.#setAside.delete(holder)) return false;
     subtractFrom(this.#reserved, holder.reservedBytes);
     subtractFrom(this.#taken, holder.growing ? holder.usedBytes : holder.reservedBytes);
-    this.#workspace.fill(0);
-    for (const other of this.holders()) maxInto(this.#workspace, other.workspaceBytes);
+    this.#recountWorkspace();
     return true;
   }
 
   *holders(): IterableIterator<GrantHolder> {
     yield* this.#growing;
     yield* this.#setAside;
+  }
+
+  #recountWorkspace(): void {
+    this.#workspace.fill(0);
+    for (const holder of this.holders()) maxInto(this.#workspace, holder.workspaceBytes);
   }
 
   #apply(holder: GrantHolder, { claim, take, workspaceBytes }: Grant): void {

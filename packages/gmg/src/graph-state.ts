@@ -12,17 +12,22 @@ import type {
   TensorNode,
   TransferNode,
 } from "./nodes.ts";
-import type { Template } from "./template.ts";
-import type { AcceleratorIndex, InstanceId, IssueNumber, TensorId, TransferNumber } from "./types.ts";
+import type { CompiledPartition, Template } from "./template.ts";
+import type { AcceleratorIndex, InstanceId, InstanceState, IssueNumber, TensorId, TransferNumber } from "./types.ts";
+
+/** How an instance ended, for good. */
+export type Outcome = Exclude<InstanceState, "live">;
 
 /** What a change asks of the outside, in order; `takeEffects` hands it over and starts a new one. */
 export interface GraphEffects {
   /** Copies whose hold was dropped. */
   readonly releases: { readonly tensor: TensorId; readonly accelerator: AcceleratorIndex }[];
+  /** Copies that are held again. */
+  readonly holds: { readonly tensor: TensorId; readonly accelerator: AcceleratorIndex }[];
   /** Issued operators to take back from the executor. */
   readonly withdrawals: IssueNumber[];
   /** Instances that reached their outcome. */
-  readonly settled: InstanceNode[];
+  readonly settled: { readonly instance: InstanceNode; readonly outcome: Outcome }[];
 }
 
 /** Everything a graph knows; the modules beside this one change it, `graph.ts` is their only caller. */
@@ -40,6 +45,10 @@ export interface GraphState {
   /** Operators an executor has, cancelled ones included, by rising issue number. */
   readonly issued: Map<IssueNumber, OperatorNode>;
   readonly transfers: Map<TransferNumber, TransferNode>;
+  /** Per accelerator. */
+  readonly availability: Availability[];
+  /** Requests that wait to be laid elsewhere. */
+  readonly relocating: Set<RequestNode>;
   /** How many of `issued` are of each priority class. */
   readonly issuedOfRank: number[];
   effects: GraphEffects;
@@ -48,8 +57,16 @@ export interface GraphState {
   nextTransfer: TransferNumber;
 }
 
+/** `"draining"`: what is placed there runs to its end, and nothing else is placed; `"down"`: it is not there. */
+export type Availability = "up" | "draining" | "down";
+
+/** Whether requests may be placed on it: all of its accelerators are there, and none is being drained. */
+export function partitionIsUp(state: GraphState, { used }: CompiledPartition): boolean {
+  return used.every((accelerator) => state.availability[accelerator] === "up");
+}
+
 export function noEffects(): GraphEffects {
-  return { releases: [], withdrawals: [], settled: [] };
+  return { releases: [], holds: [], withdrawals: [], settled: [] };
 }
 
 export function copyOn(tensor: TensorNode, accelerator: AcceleratorIndex): TensorCopy | undefined {
@@ -78,13 +95,15 @@ export function countIssued(state: GraphState, operator: OperatorNode, change: n
 }
 
 /**
- * Whether a planned transfer of it may have been cancelled without the graph knowing yet: a queue that gives an operator back
- * drops the planned transfers nobody else there waits for, and says so next. No further operator may count on it till then.
+ * Whether it may not come: its producer was asked back; or a planned transfer of it may have been cancelled without the graph knowing yet:
+ * a queue that gives an operator back drops the planned transfers nobody else there waits for, and says so next. No further
+ * operator may count on it till then.
  */
 export function isInDoubt(tensor: TensorNode): boolean {
+  if (tensor.producer.recalled) return true;
   for (const { state, waiting } of tensor.transfers) {
     if (state !== "planned") continue;
-    for (const operator of waiting) if (operator.state !== "issued") return true;
+    for (const operator of waiting) if (operator.state !== "issued" || operator.recalled) return true;
   }
   return false;
 }
@@ -96,12 +115,22 @@ export function isAttachable(tensor: TensorNode): boolean {
   return tensor.retained || tensor.unissuedConsumers > 0 || state === "unscheduled";
 }
 
+/** Frees every copy, wanted or not, of a tensor that no issued operator and no transfer uses. */
+export function giveUpCopies(state: GraphState, tensor: TensorNode): void {
+  for (const copy of [...tensor.copies]) {
+    copy.held = false;
+    state.effects.releases.push({ tensor: tensor.id, accelerator: copy.accelerator });
+    state.ledger.release(tensor.id, copy.accelerator);
+  }
+}
+
 /**
  * Drops the holds on every copy of a tensor that no unissued operator reads and the application does not retain. Until then
  * all are held: a copy an executor may free at any moment could not be given to a further consumer.
  */
 export function dropHolds(state: GraphState, tensor: TensorNode): void {
   if (tensor.unissuedConsumers > 0 || tensor.retained) return;
+  for (const consumer of tensor.consumers) if (consumer.recalled) return;
   // Releasing may free a copy and so remove it from the list.
   for (const copy of [...tensor.copies]) {
     if (!copy.held) continue;

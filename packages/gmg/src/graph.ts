@@ -1,12 +1,13 @@
+import { drainAccelerator, isIdle, loseAccelerator, returnAccelerator, type WeightLoad } from "./availability.ts";
 import { partitionNamed } from "./bounds.ts";
 import { forgetCopy } from "./buffers.ts";
 import { ClaimBook } from "./claims.ts";
 import type { Cluster } from "./cluster.ts";
-import { requireFeasible } from "./feasible.ts";
+import { requireFeasible, requireThere } from "./feasible.ts";
 import { Frontier } from "./frontier.ts";
 import type { Shortage } from "./grants.ts";
 import { SubmissionError } from "./graph-errors.ts";
-import { type GraphEffects, type GraphState, illegalMove, isInDoubt, noEffects } from "./graph-state.ts";
+import { type Availability, type GraphEffects, type GraphState, illegalMove, isInDoubt, noEffects, partitionIsUp } from "./graph-state.ts";
 import { buildInstance, linkInstance, outputTensors, type Submission } from "./insert.ts";
 import { type IssuedOperator, issueOperator } from "./issue.ts";
 import { ResidencyLedger } from "./ledger.ts";
@@ -20,9 +21,11 @@ import {
   completeTransfer,
   startOperator,
 } from "./progress.ts";
+import { recallOperator, unissueOperator } from "./recall.ts";
+import { finishRelocations } from "./relocate.ts";
 import { dropReleasedHolds, forgetRequestIfGone, settleInstance } from "./settle.ts";
 import { type CompiledPartition, compileTemplate, type Template } from "./template.ts";
-import type { InstanceId, IssueNumber, TemplateSpec, TransferNumber } from "./types.ts";
+import type { AcceleratorIndex, InstanceId, IssueNumber, TemplateSpec, TransferNumber } from "./types.ts";
 import { validateGraph } from "./validate-graph.ts";
 import { loadWeights } from "./weights.ts";
 
@@ -91,6 +94,8 @@ export class GlobalMappingGraph {
       tensors: new Map(),
       issued: new Map(),
       transfers: new Map(),
+      availability: cluster.accelerators.map(({ absent }) => (absent ? "down" : "up")),
+      relocating: new Set(),
       issuedOfRank: [],
       effects: noEffects(),
       nextTensor: 0,
@@ -158,6 +163,7 @@ export class GlobalMappingGraph {
       begunInstances: 0,
       instances: new Set(),
       closed: false,
+      relocating: false,
     };
     if (limits !== null) requireFeasible(this.#state, request);
     this.#lastRequest = opening.id;
@@ -205,6 +211,7 @@ export class GlobalMappingGraph {
     const template = this.template(submission.template);
     const instance = buildInstance(this.#state, template, submission, request, nowNs);
     if (request.partition !== null) {
+      requireThere(this.#state, instance, request.partition);
       this.claims.needOf(instance);
       if (request.limits === null) this.claims.growFor(instance);
     } else {
@@ -230,7 +237,7 @@ export class GlobalMappingGraph {
   placementOptions(operator: OperatorNode): PlacementOption[] {
     const { instance } = operator;
     const { request, template } = instance;
-    if (operator.inputs.some(isInDoubt)) return [];
+    if (request.relocating || operator.inputs.some(isInDoubt)) return [];
     if (request.partition !== null) {
       const partition = partitionNamed(template, request.partition);
       if (partition === undefined) return [];
@@ -239,7 +246,7 @@ export class GlobalMappingGraph {
     const options: PlacementOption[] = [];
     const names = sharedPartitions(request);
     for (const partition of template.partitions) {
-      if (!names.includes(partition.name)) continue;
+      if (!names.includes(partition.name) || !partitionIsUp(this.#state, partition)) continue;
       const claim = this.claims.claimOn(request, partition.name);
       if (claim !== undefined)
         options.push({ partition, shortage: this.claims.lackToPlace(instance, partition.name, claim) });
@@ -255,6 +262,7 @@ export class GlobalMappingGraph {
     const { instance } = operator;
     const { request } = instance;
     if (operator.state !== "unscheduled" || operator.unscheduledInputs > 0) illegalMove(operator, "issued");
+    if (request.relocating) illegalMove(operator, "issued before its request is laid elsewhere");
     if (operator.inputs.some(isInDoubt)) illegalMove(operator, "issued on a transfer that may be cancelled");
     if ((request.partition ?? partition.name) !== partition.name) {
       illegalMove(operator, `issued on ${partition.name}: its request is laid on ${request.partition}`);
@@ -309,16 +317,63 @@ export class GlobalMappingGraph {
 
   operatorDone(operator: OperatorNode, nowNs: number): void {
     completeOperator(this.#state, operator, nowNs);
+    this.#afterReturn(nowNs);
   }
 
   /** Fails its instance and whatever needs its results. */
   operatorFailed(operator: OperatorNode, nowNs: number): void {
     abortOperator(this.#state, operator, nowNs, "failed");
+    this.#afterReturn(nowNs);
   }
 
-  /** The executor gave back an operator of an instance that was cancelled or failed. */
-  operatorWithdrawn(operator: OperatorNode, nowNs: number): void {
-    abortOperator(this.#state, operator, nowNs, "withdrawn");
+  /**
+   * The executor gave an operator back: one that was recalled is unscheduled again, one of an instance that was cancelled or
+   * failed has ended.
+   * @param refused It was never taken in, since an input of it was lost before.
+   */
+  operatorWithdrawn(operator: OperatorNode, nowNs: number, refused = false): void {
+    if (operator.state === "issued" && operator.recalled) unissueOperator(this.#state, operator, refused);
+    else abortOperator(this.#state, operator, nowNs, refused ? "failed" : "withdrawn");
+    this.#afterReturn(nowNs);
+  }
+
+  /**
+   * Issued → unscheduled, of an operator that has not started and of all that is issued and needs its results. The executor is asked to give
+   * them back; one that it has started meanwhile ends as usual.
+   */
+  recall(operator: OperatorNode): void {
+    recallOperator(this.#state, operator, true);
+  }
+
+  availability(accelerator: AcceleratorIndex): Availability {
+    return this.#state.availability[accelerator] ?? "down";
+  }
+
+  /** It is gone with all that it had. Returns the transfers that ended with it. Losing a lost one changes nothing. */
+  loseAccelerator(accelerator: AcceleratorIndex, nowNs: number): TransferNumber[] {
+    if (this.availability(accelerator) === "down") return [];
+    const transfers = loseAccelerator(this.#state, accelerator, nowNs);
+    this.#afterReturn(nowNs);
+    return transfers;
+  }
+
+  /** Nothing more is placed there; what is placed runs to its end. Does nothing to one that is down. */
+  drainAccelerator(accelerator: AcceleratorIndex, nowNs: number): void {
+    drainAccelerator(this.#state, accelerator, nowNs);
+  }
+
+  /** It may be placed on (again). Returns the weights to load there, if it was down. */
+  returnAccelerator(accelerator: AcceleratorIndex): WeightLoad[] {
+    return returnAccelerator(this.#state, accelerator);
+  }
+
+  /** Whether nothing lies there: a drained accelerator can be taken away then. */
+  isIdle(accelerator: AcceleratorIndex): boolean {
+    return isIdle(this.#state, accelerator);
+  }
+
+  #afterReturn(nowNs: number): void {
+    if (this.#state.relocating.size > 0) finishRelocations(this.#state, nowNs);
   }
 
   transferReceiving(transfer: TransferNode): void {
@@ -327,16 +382,19 @@ export class GlobalMappingGraph {
 
   transferDone(transfer: TransferNode, nowNs: number): void {
     completeTransfer(this.#state, transfer, nowNs);
+    this.#afterReturn(nowNs);
   }
 
-  transferCancelled(transfer: TransferNode): void {
+  transferCancelled(transfer: TransferNode, nowNs: number): void {
     cancelTransfer(this.#state, transfer);
+    this.#afterReturn(nowNs);
   }
 
   /** Its data were lost on the way: whatever waits for them fails. */
   transferFailed(transfer: TransferNode, nowNs: number): void {
     cancelTransfer(this.#state, transfer);
     for (const operator of transfer.waiting) settleInstance(this.#state, operator.instance, "failed", nowNs);
+    this.#afterReturn(nowNs);
   }
 
   /** Settles it at once; what needs its results fails. An ended or unknown instance is left as it is. */

@@ -29,7 +29,7 @@ export { compareUrgency, Frontier } from "./frontier.ts";
 export { GlobalMappingGraph, type GraphCounts, type PlacementOption, type RequestOpening } from "./graph.ts";
 export type { Shortage } from "./grants.ts";
 export { IllegalMoveError, SubmissionError, type SubmissionErrorCode } from "./graph-errors.ts";
-export { type GraphEffects, isInDoubt } from "./graph-state.ts";
+export { type Availability, type GraphEffects, isInDoubt, type Outcome } from "./graph-state.ts";
 export type { OutputReference, Submission } from "./insert.ts";
 export type { IssuedOperator } from "./issue.ts";
 export { type LedgerOptions, ResidencyLedger, type ResidencyReasons, type ResidentCopy } from "./ledger.ts";

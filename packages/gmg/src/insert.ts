@@ -1,6 +1,8 @@
 import type { Binding } from "./binding.ts";
+import { newInstance } from "./build.ts";
 import { SubmissionError, type SubmissionErrorCode } from "./graph-errors.ts";
 import { type GraphState, isAttachable, nameOf } from "./graph-state.ts";
+import { originOf } from "./lineage.ts";
 import type { InstanceNode, OperatorNode, RequestNode, TensorNode } from "./nodes.ts";
 import { possiblePartitions } from "./partitions.ts";
 import type { Template, TemplateInput } from "./template.ts";
@@ -14,9 +16,13 @@ export interface OutputReference {
 }
 
 export interface Submission {
-  /** Rising; a number ever used is refused. */
+  /**
+   * A whole number from 0, above every one inserted before, whether those instances have ended or not: events, outputs and
+   * records of an ended instance can then never be taken for those of a later one.
+   */
   readonly id: InstanceId;
   readonly template: string;
+  /** Symbols with a declared bound may be left out. */
   readonly symbols: Readonly<Record<string, number>>;
   readonly inputs: Readonly<Record<string, OutputReference>>;
   /** Names of outputs that later instances may refer to until they are released. */
@@ -26,7 +32,10 @@ export interface Submission {
   readonly label: string;
 }
 
-/** Checks all of a submission and builds its nodes; the graph is not changed. Linear in the template. */
+/**
+ * Checks all of a submission and builds its nodes; the graph is not changed. Linear in the template. An id that is no whole
+ * number from 0 is a TypeError.
+ */
 export function buildInstance(
   state: GraphState,
   template: Template,
@@ -34,6 +43,9 @@ export function buildInstance(
   request: RequestNode,
   nowNs: number,
 ): InstanceNode {
+  if (!Number.isSafeInteger(submission.id) || submission.id < 0) {
+    throw new TypeError(`the number of an instance is a whole number from 0, not ${submission.id}`);
+  }
   const binding = template.bind(submission.symbols);
   checkLimits(binding, request, submission.id);
   const inputs = resolveInputs(state, binding, submission);
@@ -47,34 +59,17 @@ export function buildInstance(
       );
     }
   }
-  const operators: OperatorNode[] = [];
-  const instance: InstanceNode = {
-    id: submission.id,
+  const { id, symbols, label, allowedPartitions: restriction } = submission;
+  const instance = newInstance({
     request,
-    template,
+    origin: originOf({ id, template, symbols, label, restriction }, inputs),
     binding,
-    label: submission.label,
+    inputs,
     allowedPartitions: possiblePartitions(state, template, submission, request, inputs),
     insertedNs: nowNs,
-    operators,
-    inputs,
-    state: "live",
-    partition: null,
-    unfinishedOperators: template.operators.length,
-    need: null,
-    needBytes: null,
-    claimedBytes: null,
-    buffers: new Set(),
-    liveTensors: 0,
-    doneNs: -1,
-  };
-  // In topological order, so that producers exist before their readers.
-  let tensorId = state.nextTensor;
-  for (const index of template.order) {
-    operators[index] = buildOperator(instance, index, tensorId);
-    tensorId += operators[index].outputs.length;
-  }
-  checkContinuations(submission, operators);
+    firstTensor: state.nextTensor,
+  });
+  checkContinuations(submission, instance.operators);
   for (const name of submission.retain) {
     for (const tensor of outputTensors(instance, name, submission)) tensor.retained = true;
   }
@@ -84,6 +79,7 @@ export function buildInstance(
 /** Makes a built instance part of the graph. */
 export function linkInstance(state: GraphState, instance: InstanceNode): void {
   state.instances.set(instance.id, instance);
+  instance.origin.node = instance;
   instance.request.instances.add(instance);
   for (const index of instance.template.order) {
     const operator = instance.operators[index] as OperatorNode;
@@ -108,7 +104,7 @@ export function outputTensors(
   name: string,
   asker: { id: InstanceId } = instance,
 ): TensorNode[] {
-  const output = instance.template.outputs.find((candidate) => candidate.name === name);
+  const output = instance.template.outputNamed(name);
   if (output === undefined) {
     const known = instance.template.outputs.map((candidate) => candidate.name);
     throw refusal(
@@ -120,54 +116,11 @@ export function outputTensors(
   return output.refs.map((ref) => instance.operators[ref.operator]?.outputs[ref.output] as TensorNode);
 }
 
-function buildOperator(instance: InstanceNode, index: number, firstTensor: number): OperatorNode {
-  const { template, binding } = instance;
-  const compiled = template.operators[index] as Template["operators"][number];
-  const read = compiled.inputs.map((input) =>
-    input.slot >= 0
-      ? (instance.inputs[input.slot] ?? null)
-      : (instance.operators[input.operator]?.outputs[input.output] as TensorNode),
-  );
-  const outputs: TensorNode[] = [];
-  const operator: OperatorNode = {
-    instance,
-    index,
-    inputs: [...new Set(read.filter((tensor) => tensor !== null))],
-    reads: [],
-    outputs,
-    state: "unscheduled",
-    unscheduledInputs: 0,
-    accelerator: -1,
-    issueNumber: -1,
-    missingInputs: 0,
-    issuedNs: -1,
-    readyNs: -1,
-    startedNs: -1,
-    doneNs: -1,
-  };
-  compiled.outputs.forEach((output, o) => {
-    outputs.push({
-      id: firstTensor + o,
-      producer: operator,
-      output: o,
-      bytes: binding.outputBytes(index, o),
-      aliases: output.aliases < 0 ? null : (read[output.aliases] ?? null),
-      continued: false,
-      unissuedConsumers: 0,
-      retained: false,
-      consumers: new Set(),
-      copies: [],
-      transfers: [],
-    });
-  });
-  return operator;
-}
-
 function resolveInputs(state: GraphState, binding: Binding, submission: Submission): (TensorNode | null)[] {
   const { template } = binding;
-  const known = template.inputs.map((input) => input.name);
+  const known = new Set(template.inputs.map((input) => input.name));
   for (const name of Object.keys(submission.inputs)) {
-    if (known.includes(name)) continue;
+    if (known.has(name)) continue;
     const message = `template ${JSON.stringify(template.name)} has no input ${JSON.stringify(name)}${didYouMeanOneOf(name, known)}`;
     throw refusal(submission, "UNKNOWN_INPUT", message);
   }

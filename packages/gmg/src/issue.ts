@@ -99,6 +99,7 @@ function expectOutput(state: GraphState, tensor: TensorNode, accelerator: Accele
   const bytes = state.cluster.roundBytes(accelerator, tensor.bytes);
   addCopy(tensor, accelerator, tensor.producer.instance, bytes, continued?.buffer ?? null);
   for (const consumer of tensor.consumers) {
+    if (consumer.state !== "unscheduled") continue;
     consumer.unscheduledInputs -= 1;
     if (consumer.unscheduledInputs === 0) state.frontier.add(consumer);
   }

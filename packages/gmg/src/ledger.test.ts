@@ -100,6 +100,56 @@ describe("the life of a copy", () => {
     expect(ledger.has(3, 0)).toBe(false);
   });
 
+  test("a released copy that is still there is held again; one that has gone is not", () => {
+    const freed: string[] = [];
+    const ledger = ledgerOf(freed);
+    ledger.expect(1, 0);
+    ledger.release(1, 0);
+    ledger.hold(1, 0);
+    ledger.allocate(1, 0, 10);
+    ledger.markPresent(1, 0);
+    ledger.addUse(1, 0);
+    ledger.release(1, 0);
+    ledger.hold(1, 0);
+    ledger.hold(1, 0);
+    ledger.endUse(1, 0);
+    expect([freed, ledger.isHeld(1, 0)]).toEqual([[], true]);
+    ledger.release(1, 0);
+    expect(freed).toEqual(["1@0"]);
+    expect(() => ledger.hold(1, 0)).toThrow(expect.objectContaining({ code: "UNKNOWN_COPY", tensor: 1 }));
+    expect(() => ledger.hold(1, 2)).toThrow(expect.objectContaining({ code: "UNKNOWN_ACCELERATOR" }));
+    expect(ledger.has(1, 0)).toBe(false);
+  });
+
+  test("an accelerator that loses everything keeps its baseline and its peak alone, and others keep all", () => {
+    const freed: string[] = [];
+    const ledger = ledgerOf(freed);
+    ledger.loadWeights(0, "w", 201);
+    ledger.loadWeights(1, "w", 5);
+    put(ledger, 1, 100);
+    put(ledger, 2, 150, 1);
+    ledger.addUse(1, 0);
+    ledger.addSend(2, 0);
+    ledger.expect(3, 0);
+    ledger.expect(1, 1);
+    ledger.beginWorkspace(0, 7);
+    ledger.loseEverything(0);
+    ledger.validate();
+    expect(freed).toEqual(["1@0", "2@0", "3@0"]);
+    expect([ledger.usedBytes(0), ledger.fixedBytes(0), ledger.workspaceBytes(0), ledger.peakBytes(0)]).toEqual([
+      100, 100, 0, 470,
+    ]);
+    expect([ledger.copies(0), ledger.hasWeights(0, "w")]).toEqual([[], false]);
+    expect([ledger.has(1, 1), ledger.hasWeights(1, "w"), ledger.usedBytes(1)]).toEqual([true, true, 5]);
+    expect(ResidencyLedger.load(ledger.save()).save()).toEqual(ledger.save());
+    // It takes the same again, of another size too.
+    ledger.loadWeights(0, "w", 900);
+    ledger.loseEverything(0);
+    put(ledger, 1, 900);
+    expect(ledger.usedBytes(0)).toBe(1000);
+    expect(() => ledger.loseEverything(2)).toThrow(expect.objectContaining({ code: "UNKNOWN_ACCELERATOR" }));
+  });
+
   test("the callback sees finished numbers, may use the ledger, and may throw", () => {
     const seen: number[] = [];
     const ledger: ResidencyLedger = new ResidencyLedger(

@@ -48,7 +48,7 @@ export interface LedgerOptions {
  *
  * A copy lives like this: `expect` (planned; held) → `allocate` (its producer starts, or its receive buffer is taken) →
  * `markPresent` (written) → freed as soon as no use and no send is pending and the hold is dropped by `release`.
- * `addUse`, `addSend` and `release` are legal from `expect` on. `abandon` ends a copy that will never be written.
+ * `addUse`, `addSend`, `hold` and `release` are legal from `expect` on. `abandon` ends a copy that will never be written.
  *
  * Every call costs O(1) (`copies`, `validate`, `save` and `load` cost O(copies)) and is refused before anything changes:
  * UNKNOWN_ACCELERATOR, MEMORY_EXCEEDED, BYTES_OVERFLOW, or a `LedgerError` with a code of its own.
@@ -163,6 +163,23 @@ export class ResidencyLedger {
     const copy = copyOf(memory, tensor);
     copy.held = false;
     this.#freeIfUnneeded(memory, copy);
+  }
+
+  /** The master needs it again, or still. Throws UNKNOWN_COPY when it has gone. */
+  hold(tensor: TensorId, accelerator: AcceleratorIndex): void {
+    copyOf(this.#memory(accelerator), tensor).held = true;
+  }
+
+  /** The accelerator has lost everything: nothing is left but the baseline. O(copies). */
+  loseEverything(accelerator: AcceleratorIndex): void {
+    const memory = this.#memory(accelerator);
+    memory.weights.clear();
+    memory.fixedBytes = memory.baselineBytes;
+    memory.usedBytes = memory.baselineBytes;
+    memory.workspaceBytes = 0;
+    const copies = [...memory.copies.keys()];
+    memory.copies.clear();
+    for (const tensor of copies) this.#onFreed?.(tensor, memory.index);
   }
 
   /**

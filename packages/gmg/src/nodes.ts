@@ -1,5 +1,6 @@
 import type { Binding } from "./binding.ts";
 import type { MemoryNeed } from "./bounds.ts";
+import type { Origin } from "./lineage.ts";
 import type { CompiledPartition, Template } from "./template.ts";
 import type {
   AcceleratorIndex,
@@ -50,6 +51,8 @@ export interface RequestNode {
   readonly instances: Set<InstanceNode>;
   /** No further instance will be submitted. */
   closed: boolean;
+  /** It lost an accelerator, and waits for all that it had issued to come back before it is laid elsewhere. */
+  relocating: boolean;
 }
 
 /** One execution of a template with its symbols bound. */
@@ -59,13 +62,19 @@ export interface InstanceNode {
   readonly template: Template;
   readonly binding: Binding;
   readonly label: string;
+  /** What it can be made from again. */
+  readonly origin: Origin;
   /** Names of partitions it may be laid on: that it and its request allow, and where its inputs can reach their readers. */
-  readonly allowedPartitions: readonly string[];
+  allowedPartitions: readonly string[];
   readonly insertedNs: number;
   readonly operators: readonly OperatorNode[];
   /** One per external input slot; null where the input has no bytes and is not bound. Empty once it has ended. */
   inputs: readonly (TensorNode | null)[];
   state: InstanceState;
+  /** Why it failed, where the graph itself knows. */
+  failure: string | null;
+  /** Its outcome was told; one that runs again for results that were lost has no other. */
+  told: boolean;
   /** The partition it is laid on; null before its first operator is issued. */
   partition: CompiledPartition | null;
   /** Operators that have not ended, a cancelled one included as long as an executor has it. */
@@ -94,6 +103,8 @@ export interface OperatorNode {
   reads: readonly TensorCopy[];
   readonly outputs: readonly TensorNode[];
   state: OperatorState;
+  /** It was asked back from its executor, which has not answered. */
+  recalled: boolean;
   /** Inputs whose producer is unscheduled; in the unscheduled frontier at 0. */
   unscheduledInputs: number;
   /** −1 before it is issued. */

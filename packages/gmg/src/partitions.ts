@@ -7,6 +7,9 @@ import type { RequestNode, TensorNode } from "./nodes.ts";
 import type { CompiledPartition, Template } from "./template.ts";
 import { didYouMeanOneOf } from "./validation.ts";
 
+/** What asks, and what it allows. */
+type Asker = Pick<Submission, "id" | "allowedPartitions">;
+
 /**
  * Names of the partitions that a submission and its request allow and on which each of its inputs can reach its readers; the
  * one that the request is laid on when it is. Throws UNKNOWN_PARTITION or NO_ROUTE when there is none.
@@ -14,7 +17,7 @@ import { didYouMeanOneOf } from "./validation.ts";
 export function possiblePartitions(
   state: GraphState,
   template: Template,
-  submission: Submission,
+  submission: Asker,
   request: RequestNode,
   inputs: readonly (TensorNode | null)[],
 ): string[] {
@@ -47,7 +50,7 @@ export function sharedPartitions(request: RequestNode): readonly string[] {
   return names.filter((name) => others.every((other) => other.allowedPartitions.includes(name)));
 }
 
-function checkNames(template: Template, submission: Submission): void {
+function checkNames(template: Template, submission: Asker): void {
   const known = template.partitions.map((partition) => partition.name);
   if (submission.allowedPartitions?.length === 0) {
     throw refusal(submission, "UNKNOWN_PARTITION", "it may be laid on no partition at all; name at least one");
@@ -62,7 +65,7 @@ function checkNames(template: Template, submission: Submission): void {
   }
 }
 
-function whyNowhere(template: Template, submission: Submission, request: RequestNode): string {
+function whyNowhere(template: Template, submission: Asker, request: RequestNode): string {
   const own = submission.allowedPartitions ?? template.partitions.map((partition) => partition.name);
   const name = JSON.stringify(template.name);
   if (request.partition !== null) {
@@ -97,6 +100,6 @@ function missingRoute(
   return null;
 }
 
-function refusal(submission: Submission, code: "UNKNOWN_PARTITION" | "NO_ROUTE", reason: string): SubmissionError {
+function refusal(submission: Asker, code: "UNKNOWN_PARTITION" | "NO_ROUTE", reason: string): SubmissionError {
   return new SubmissionError(code, `instance ${submission.id} refused: ${reason}`, { instance: submission.id });
 }

@@ -2,7 +2,7 @@
  * What executors report: operators started, done, failed or withdrawn, transfers on their way. Events about what the graph
  * does not have any more are late; the callers of these functions count them.
  */
-import { copyOn, type GraphState, illegalMove } from "./graph-state.ts";
+import { copyOn, dropHolds, type GraphState, illegalMove } from "./graph-state.ts";
 import type { OperatorNode, TransferNode } from "./nodes.ts";
 import { endOperator, forgetTensorIfGone, settleInstance } from "./settle.ts";
 
@@ -76,7 +76,7 @@ export function cancelTransfer(state: GraphState, transfer: TransferNode): void 
   const { tensor, source, destination } = transfer;
   removeTransfer(state, transfer);
   if (state.ledger.has(tensor.id, source)) state.ledger.endSend(tensor.id, source);
-  state.ledger.abandon(tensor.id, destination);
+  if (state.ledger.has(tensor.id, destination)) state.ledger.abandon(tensor.id, destination);
   forgetTensorIfGone(state, tensor);
 }
 
@@ -86,17 +86,19 @@ function removeTransfer(state: GraphState, transfer: TransferNode): void {
 }
 
 /** A copy that was lost before the operator ended has taken the operator's use with it; a later copy is not its own. */
-function endUses(state: GraphState, operator: OperatorNode): void {
-  const { accelerator, inputs, reads } = operator;
+export function endUses(state: GraphState, operator: OperatorNode): void {
+  const { accelerator, inputs, reads, recalled } = operator;
+  operator.recalled = false;
   inputs.forEach((tensor, i) => {
     tensor.consumers.delete(operator);
     if (copyOn(tensor, accelerator) === reads[i]) state.ledger.endUse(tensor.id, accelerator);
+    if (recalled) dropHolds(state, tensor);
     forgetTensorIfGone(state, tensor);
   });
 }
 
 /** It waits for no transfer any more; `drop` ends those planned ones that then nobody waits for. */
-function stopWaiting(state: GraphState, operator: OperatorNode, drop: boolean): void {
+export function stopWaiting(state: GraphState, operator: OperatorNode, drop: boolean): void {
   for (const tensor of operator.inputs) {
     const transfer = tensor.transfers.find(({ destination }) => destination === operator.accelerator);
     const at = transfer?.waiting.indexOf(operator) ?? -1;

@@ -1,5 +1,5 @@
 /** How things end: operators, instances with their dependents, tensors and requests. */
-import { countIssued, dropHolds, type GraphState } from "./graph-state.ts";
+import { countIssued, dropHolds, type GraphState, type Outcome } from "./graph-state.ts";
 import type { InstanceNode, OperatorNode, RequestNode, TensorNode } from "./nodes.ts";
 
 const NONE: readonly never[] = [];
@@ -15,10 +15,17 @@ export function endOperator(state: GraphState, operator: OperatorNode, nowNs: nu
   if (instance.unfinishedOperators > 0) return;
   if (instance.state === "live") {
     instance.state = "done";
-    instance.doneNs = nowNs;
-    state.effects.settled.push(instance);
+    tell(state, instance, "done", nowNs);
   }
   endInstance(state, instance);
+}
+
+/** Each outcome once. */
+function tell(state: GraphState, instance: InstanceNode, outcome: Outcome, nowNs: number): void {
+  if (instance.told) return;
+  instance.told = true;
+  instance.doneNs = nowNs;
+  state.effects.settled.push({ instance, outcome });
 }
 
 /**
@@ -30,14 +37,15 @@ export function settleInstance(
   first: InstanceNode,
   outcome: "cancelled" | "failed",
   nowNs: number,
+  reason: string | null = null,
 ): void {
   const pending: InstanceNode[] = [first];
   for (let instance = pending.pop(); instance !== undefined; instance = pending.pop()) {
     if (instance.state !== "live") continue;
     const ending = instance === first ? outcome : "failed";
     instance.state = ending;
-    instance.doneNs = nowNs;
-    state.effects.settled.push(instance);
+    if (instance === first) instance.failure = reason;
+    tell(state, instance, ending, nowNs);
     const dependents = new Set<InstanceNode>();
     for (const operator of instance.operators) {
       for (const tensor of operator.outputs) {
@@ -47,7 +55,7 @@ export function settleInstance(
       }
       if (operator.state === "issued") {
         operator.state = ending;
-        state.effects.withdrawals.push(operator.issueNumber);
+        if (!operator.recalled) state.effects.withdrawals.push(operator.issueNumber);
       } else if (operator.state === "unscheduled") {
         dropUnscheduled(state, operator, ending);
       }
@@ -69,6 +77,8 @@ export function dropReleasedHolds(state: GraphState, tensor: TensorNode): void {
 export function forgetTensorIfGone(state: GraphState, tensor: TensorNode): void {
   const producer = tensor.producer.state;
   if (tensor.copies.length > 0 || producer === "unscheduled") return;
+  // It was lost, and is wanted: it can perhaps be made again.
+  if (producer === "done" && (tensor.retained || tensor.unissuedConsumers > 0)) return;
   if (tensor.producer.issueNumber >= 0 && state.issued.has(tensor.producer.issueNumber)) return;
   if (!state.tensors.delete(tensor.id)) return;
   const { instance } = tensor.producer;
@@ -110,10 +120,11 @@ function forgetReferences(operator: OperatorNode): void {
 }
 
 /** Its claim ends before it leaves: with it may go the request that the claim is counted in. */
-function forgetInstanceIfGone(state: GraphState, instance: InstanceNode): void {
+export function forgetInstanceIfGone(state: GraphState, instance: InstanceNode): void {
   if (instance.state === "live" || instance.unfinishedOperators > 0 || instance.liveTensors > 0) return;
   state.claims.end(instance);
   if (!state.instances.delete(instance.id)) return;
+  instance.origin.node = null;
   const { request } = instance;
   request.instances.delete(instance);
   forgetRequestIfGone(state, request);

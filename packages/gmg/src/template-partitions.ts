@@ -26,7 +26,8 @@ export function compilePartitions(
     checkRoutes(faults, spec, cluster, wiring, acceleratorOf, `${path}.layout`);
     const weights = gatherWeights(spec, acceleratorOf);
     checkWeightsFit(faults, cluster, weights, path);
-    return [{ name: partition.name, index, accelerators, acceleratorOf, weights }];
+    const used = [...new Set(acceleratorOf)];
+    return [{ name: partition.name, index, accelerators, used, acceleratorOf, weights }];
   });
 }
 

@@ -19,10 +19,14 @@ export interface TemplatePlan {
   readonly outputStart: Int32Array;
   /** Index in `tensors`, per output of all operators. */
   readonly outputTensor: Int32Array;
-  /** Index in `tensors`, per external input slot. */
+  /** Index in `tensors`, per input slot. */
   readonly slotTensor: Int32Array;
+  /** Index in `tensors`, per external. */
+  readonly externalTensor: Int32Array;
   /** Index in `profiles`, per operator. */
   readonly profileOf: Int32Array;
+  /** Per symbol: the largest value it may have, or undefined. */
+  readonly bounds: readonly (number | undefined)[];
 }
 
 export interface PlannedExpression {
@@ -43,6 +47,8 @@ interface PlannedTensor {
 /** The costs of an operator; numbers are indices in `expressions`. */
 export interface PlannedProfile {
   readonly workspaceBytes: number;
+  /** Indices in `tensors` of the host data staged beside the workspace. */
+  readonly externalTensors: readonly number[];
   readonly flops: number;
   /** −1: the sum of its distinct inputs, outputs and weights. */
   readonly movedBytes: number;
@@ -55,15 +61,9 @@ export interface PlannedProfile {
 /** Compiles every expression. Linear in operators and references. */
 export function planTemplate(faults: Faults, spec: TemplateSpec, wiring: Wiring): TemplatePlan {
   const planner = new Planner(faults, spec.symbols);
-  const slotTensor: number[] = [];
-  for (const [name, tensors] of Object.entries(spec.inputs ?? {})) {
-    const path = at("inputs", name);
-    if ("length" in tensors) {
-      tensors.forEach((tensor, i) => {
-        slotTensor.push(planner.tensor(tensor, `${path}[${i}]`));
-      });
-    } else slotTensor.push(planner.tensor(tensors, path));
-  }
+  const slotTensor = planner.tensors("inputs", spec.inputs);
+  const externalTensor = planner.tensors("external", spec.external);
+  const bounds = spec.bounds ?? {};
   const outputTensor: number[] = [];
   const outputStart = [0];
   spec.operators.forEach(({ outputs }, i) => {
@@ -77,23 +77,26 @@ export function planTemplate(faults: Faults, spec: TemplateSpec, wiring: Wiring)
   const profileOf = spec.operators.map((operator, i) => {
     const tensors = outputTensor.slice(outputStart[i], outputStart[i + 1]);
     for (const input of new Set(wiring.inputsOf[i])) tensors.push(tensorOf(input));
-    return planner.profile(operator, tensors, `operators[${i}]`);
+    const externalTensors = (wiring.externalsOf[i] ?? []).map((external) => externalTensor[external] ?? 0);
+    return planner.profile(operator, tensors, externalTensors, `operators[${i}]`);
   });
   return {
     expressions: planner.expressions,
-    tensors: planner.tensors,
+    tensors: planner.planned,
     profiles: planner.profiles,
     outputStart: Int32Array.from(outputStart),
     outputTensor: Int32Array.from(outputTensor),
     slotTensor: Int32Array.from(slotTensor),
+    externalTensor: Int32Array.from(externalTensor),
     profileOf: Int32Array.from(profileOf),
+    bounds: spec.symbols.map((name) => (Object.hasOwn(bounds, name) ? bounds[name] : undefined)),
   };
 }
 
 /** Hands out one index for everything equal. */
 class Planner {
   readonly expressions: PlannedExpression[] = [];
-  readonly tensors: PlannedTensor[] = [];
+  readonly planned: PlannedTensor[] = [];
   readonly profiles: PlannedProfile[] = [];
   readonly #faults: Faults;
   readonly #symbols: readonly string[];
@@ -133,27 +136,42 @@ class Planner {
     }
   }
 
+  /** One index per tensor, bundles spread out. */
+  tensors(field: string, declared: TemplateSpec["inputs"] = {}): number[] {
+    return Object.entries(declared).flatMap(([name, spec]) => {
+      const path = at(field, name);
+      if (!("length" in spec)) return [this.tensor(spec, path)];
+      return spec.map((tensor, i) => this.tensor(tensor, `${path}[${i}]`));
+    });
+  }
+
   tensor({ shape, dtype }: TensorSpec, path: string): number {
     const dimensions = shape.map((dimension, i) => this.expression(dimension, `${path}.shape[${i}]`));
     const key = `${dtype} ${dimensions.join()}`;
     const before = this.#tensorOf.get(key);
     if (before !== undefined) return before;
-    const index = this.tensors.push({ dimensions, elementBytes: dtypeBytes(dtype), path }) - 1;
+    const index = this.planned.push({ dimensions, elementBytes: dtypeBytes(dtype), path }) - 1;
     this.#tensorOf.set(key, index);
     return index;
   }
 
-  profile(operator: TemplateSpec["operators"][number], tensors: readonly number[], path: string): number {
+  profile(
+    operator: TemplateSpec["operators"][number],
+    tensors: readonly number[],
+    externalTensors: readonly number[],
+    path: string,
+  ): number {
     const workspaceBytes = this.expression(operator.workspaceBytes ?? 0, `${path}.workspaceBytes`);
     const flops = this.expression(operator.flops ?? 0, `${path}.flops`, true);
     const declared = operator.movedBytes;
     const movedBytes = declared === undefined ? -1 : this.expression(declared, `${path}.movedBytes`);
-    const movedTensors = declared === undefined ? tensors : [];
+    const movedTensors = declared === undefined ? [...tensors, ...externalTensors] : [];
     const weightBytes = Object.values(operator.weights ?? {}).reduce((sum, bytes) => sum + bytes, 0);
-    const key = `${workspaceBytes} ${flops} ${movedBytes} ${weightBytes} ${movedTensors.join()}`;
+    const key = `${workspaceBytes} ${externalTensors.join()} ${flops} ${movedBytes} ${weightBytes} ${movedTensors.join()}`;
     const before = this.#profileOf.get(key);
     if (before !== undefined) return before;
-    const index = this.profiles.push({ workspaceBytes, flops, movedBytes, movedTensors, weightBytes, path }) - 1;
+    const index =
+      this.profiles.push({ workspaceBytes, externalTensors, flops, movedBytes, movedTensors, weightBytes, path }) - 1;
     this.#profileOf.set(key, index);
     return index;
   }

@@ -16,15 +16,28 @@ const SYMBOL = /^[A-Za-z_]\w*$/;
 /** Names of operators, inputs and outputs: no dot and no bracket, which references need, and no digit first. */
 const IDENTIFIER = /^[A-Za-z_][\w:/-]*$/;
 
+const TEMPLATE_FIELDS: readonly (keyof TemplateSpec)[] = [
+  "name",
+  "symbols",
+  "bounds",
+  "inputs",
+  "external",
+  "operators",
+  "outputs",
+  "partitions",
+];
+
 /**
  * Copies a template specification that may come from anywhere, checking the type and form of every field but no
  * reference. The copy is safe to walk even after a fault. Copies of records keep a name like `__proto__` as a plain key.
  */
 export function readTemplate(faults: Faults, value: unknown): TemplateSpec {
-  const root = faults.record(value, "template", ["name", "symbols", "inputs", "operators", "outputs", "partitions"]);
+  const root = faults.record(value, "template", TEMPLATE_FIELDS);
   const name = faults.name(root["name"], "name");
   const symbols = readSymbols(faults, root["symbols"]);
-  const inputs = root["inputs"] === undefined ? undefined : readInputs(faults, root["inputs"]);
+  const bounds = root["bounds"] === undefined ? undefined : readBounds(faults, root["bounds"], symbols);
+  const inputs = root["inputs"] === undefined ? undefined : readTensors(faults, root["inputs"], "inputs");
+  const external = root["external"] === undefined ? undefined : readTensors(faults, root["external"], "external");
   const operators = faults.array(root["operators"], "operators");
   if (Array.isArray(root["operators"]) && operators.length === 0) faults.add("operators", "must not be empty");
   if (operators.length > OPERATORS_MAX) {
@@ -33,7 +46,9 @@ export function readTemplate(faults: Faults, value: unknown): TemplateSpec {
   return {
     name,
     symbols,
+    ...(bounds === undefined ? {} : { bounds }),
     ...(inputs === undefined ? {} : { inputs }),
+    ...(external === undefined ? {} : { external }),
     operators: operators.slice(0, OPERATORS_MAX).map((entry, i) => readOperator(faults, entry, `operators[${i}]`)),
     outputs: readOutputs(faults, root["outputs"]),
     partitions: readPartitions(faults, root["partitions"]),
@@ -57,8 +72,25 @@ function readSymbols(faults: Faults, value: unknown): readonly string[] {
   });
 }
 
-function readInputs(faults: Faults, value: unknown): Readonly<Record<string, TensorSpec | readonly TensorSpec[]>> {
-  return entriesOf(faults, value, "inputs", (entry, path) => {
+function readBounds(faults: Faults, value: unknown, symbols: readonly string[]): Readonly<Record<string, number>> {
+  const bounds: Record<string, number> = {};
+  const record = faults.record(value, "bounds");
+  for (const name of Object.keys(record)) {
+    const path = at("bounds", name);
+    if (!symbols.includes(name)) {
+      faults.add(path, `no symbol ${describe(name)} is declared${faults.suggest(name, symbols)}`);
+    }
+    setOwn(bounds, name, faults.whole(record[name], path, 0));
+  }
+  return bounds;
+}
+
+function readTensors(
+  faults: Faults,
+  value: unknown,
+  field: "inputs" | "external",
+): Readonly<Record<string, TensorSpec | readonly TensorSpec[]>> {
+  return entriesOf(faults, value, field, (entry, path) => {
     if (!Array.isArray(entry)) return readTensor(faults, entry, path);
     if (entry.length === 0) faults.add(path, "is a bundle of no tensors; leave it out");
     if (entry.length > BUNDLE_MAX) faults.add(path, `is a bundle of ${entry.length} tensors, at most ${BUNDLE_MAX}`);

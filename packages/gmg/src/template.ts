@@ -5,7 +5,7 @@ import { compilePartitions } from "./template-partitions.ts";
 import { planTemplate } from "./template-plan.ts";
 import { readTemplate } from "./template-read.ts";
 import { type Wiring, wire } from "./template-wiring.ts";
-import type { AcceleratorIndex, Dtype, OperatorSpec, TemplateSpec } from "./types.ts";
+import type { AcceleratorIndex, Dtype, OperatorSpec, SymbolValues, TemplateSpec } from "./types.ts";
 import { Faults } from "./validation.ts";
 
 /**
@@ -16,27 +16,39 @@ export interface Template<
   Symbols extends string = string,
   Inputs extends string = string,
   Outputs extends string = string,
+  Bounded extends Symbols = never,
 > {
   /** A copy of what was declared. */
   readonly spec: TemplateSpec<Symbols, Inputs, Outputs>;
   readonly name: string;
   readonly symbols: readonly Symbols[];
-  /** External inputs; a bundle takes `count` consecutive slots from `first` on. */
+  /** Inputs bound to results of earlier instances; a bundle takes `count` consecutive slots from `first` on. */
   readonly inputs: readonly TemplateInput[];
-  /** External input slots over all inputs. */
+  /** Input slots over all inputs. */
   readonly inputSlots: number;
-  /** Per slot: how references write it, `"hidden"` or `"kv[2]"`, and its element type. */
-  readonly slots: readonly { readonly name: string; readonly dtype: Dtype }[];
+  readonly slots: readonly TemplateTensor[];
+  /** Host data that operators read, bundles spread out. */
+  readonly externals: readonly TemplateTensor[];
   readonly outputs: readonly TemplateOutput[];
   readonly operators: readonly CompiledOperator[];
   /** Operator indices, every operator after its predecessors; the declared order where that is already so. */
   readonly order: readonly number[];
   readonly partitions: readonly CompiledPartition[];
+  /** Undefined when it has no output of that name. Costs O(1). */
+  outputNamed(name: string): TemplateOutput | undefined;
   /**
-   * Gives the symbols values and so every tensor its bytes. Costs well under 1 µs per operator.
-   * Throws UNKNOWN_SYMBOL, UNBOUND_SYMBOL, INVALID_SYMBOL_VALUE, NEGATIVE_DIMENSION, DIVISION_BY_ZERO, BYTES_OVERFLOW.
+   * Gives the symbols values and so every tensor its bytes. Costs well under 1 µs per operator. A symbol that is left out and
+   * has a bound gives every size the largest that it can have for any value up to the bound.
+   * Throws UNKNOWN_SYMBOL, UNBOUND_SYMBOL, INVALID_SYMBOL_VALUE (also above its bound), NEGATIVE_DIMENSION, DIVISION_BY_ZERO,
+   * BYTES_OVERFLOW.
    */
-  bind(symbols: Readonly<Record<Symbols, number>>): Binding;
+  bind(symbols: SymbolValues<Symbols, Bounded>): Binding;
+}
+
+/** A tensor from outside the template: how references write it, `"hidden"` or `"kv[2]"` of a bundle, and its element type. */
+export interface TemplateTensor {
+  readonly name: string;
+  readonly dtype: Dtype;
 }
 
 export interface TemplateInput {
@@ -57,8 +69,10 @@ export interface CompiledOperator {
   readonly index: number;
   readonly name: string;
   readonly durationModel: string;
-  /** As declared, in declared order; one reference may stand twice. */
+  /** Tensors on accelerators, in declared order; one reference may stand twice. */
   readonly inputs: readonly OperatorInput[];
+  /** Distinct host data that it reads, as indices in the template's `externals`, in declared order. */
+  readonly externals: readonly number[];
   readonly outputs: readonly CompiledOutput[];
   readonly weights: readonly { readonly name: string; readonly bytes: number }[];
   /** Distinct operator indices, ascending. */
@@ -66,7 +80,7 @@ export interface CompiledOperator {
   readonly successors: readonly number[];
 }
 
-/** Either an output of an operator of the template (`slot` −1) or an external input slot (`operator` and `output` −1). */
+/** Either an output of an operator of the template (`slot` −1) or an input slot (`operator` and `output` −1). */
 export interface OperatorInput {
   readonly operator: number;
   readonly output: number;
@@ -85,6 +99,8 @@ export interface CompiledPartition {
   /** Position in the template. */
   readonly index: number;
   readonly accelerators: readonly AcceleratorIndex[];
+  /** Those of them that operators are laid on. */
+  readonly used: readonly AcceleratorIndex[];
   /** Per operator. */
   readonly acceleratorOf: readonly AcceleratorIndex[];
   /** Each weight once per accelerator that needs it, in declared bytes. */
@@ -103,13 +119,18 @@ export function compileTemplate<
   const Symbols extends string,
   const Inputs extends string = never,
   const Outputs extends string = never,
->(spec: TemplateSpec<Symbols, Inputs, Outputs>, cluster: Cluster): Template<Symbols, Inputs, Outputs> {
+  const Bounded extends Symbols = never,
+>(
+  spec: TemplateSpec<Symbols, Inputs, Outputs, Bounded>,
+  cluster: Cluster,
+): Template<Symbols, Inputs, Outputs, Bounded> {
   const faults = new Faults();
   const read = readTemplate(faults, spec);
   const wiring = wire(faults, read);
   const plan = planTemplate(faults, read, wiring);
   const partitions = compilePartitions(faults, read, cluster, wiring);
   if (!faults.none) throw new TemplateInvalidError(read.name, faults.list);
+  const outputs = new Map(wiring.outputs.map((output) => [output.name, output]));
   const template: Template = {
     spec: read,
     name: read.name,
@@ -117,14 +138,16 @@ export function compileTemplate<
     inputs: wiring.inputs,
     inputSlots: wiring.slots.length,
     slots: wiring.slots,
+    externals: wiring.externals,
     outputs: wiring.outputs,
     operators: read.operators.map((operator, index) => compileOperator(read.name, operator, index, wiring)),
     order: wiring.order,
     partitions,
+    outputNamed: (name) => outputs.get(name),
     bind: (symbols) => bind(template, plan, symbols),
   };
   // What was read has the names of what was given.
-  return template as Template<Symbols, Inputs, Outputs>;
+  return template as Template<Symbols, Inputs, Outputs, Bounded>;
 }
 
 const NONE: readonly never[] = [];
@@ -135,7 +158,8 @@ function compileOperator(template: string, operator: OperatorSpec, index: number
     index,
     name: operator.name,
     durationModel: operator.durationModel ?? `${template}/${operator.name}`,
-    inputs: wiring.inputsOf[index] ?? [],
+    inputs: wiring.inputsOf[index] ?? NONE,
+    externals: wiring.externalsOf[index] ?? NONE,
     outputs: Object.keys(operator.outputs).map((name, output) => ({
       name,
       dtype: operator.outputs[name]?.dtype ?? "float32",
@@ -158,6 +182,7 @@ export function defineTemplate<
   const Symbols extends string,
   const Inputs extends string = never,
   const Outputs extends string = never,
->(spec: TemplateSpec<Symbols, Inputs, Outputs>): TemplateSpec<Symbols, Inputs, Outputs> {
+  const Bounded extends Symbols = never,
+>(spec: TemplateSpec<Symbols, Inputs, Outputs, Bounded>): TemplateSpec<Symbols, Inputs, Outputs, Bounded> {
   return spec;
 }

@@ -48,7 +48,7 @@ export interface OutputSpec extends TensorSpec {
 
 export interface OperatorSpec {
   readonly name: string;
-  /** References: `"operator.output"`, or a template input, `"name"`, or `"name[2]"` of a bundle. */
+  /** References: `"operator.output"`, or an input or external of the template, `"name"`, or `"name[2]"` of a bundle. */
   readonly inputs?: readonly string[];
   readonly outputs: Readonly<Record<string, OutputSpec>>;
   /** Scratch memory while it runs, in bytes. Default 0. */
@@ -72,23 +72,37 @@ export interface PartitionSpec {
 }
 
 /**
- * A template as the user declares it. An input or output may be one tensor or a bundle (an array); an input whose bytes
- * come out as 0 under an instance's symbols need not be bound (the KV cache of a prefill with `past = 0`).
+ * A template as the user declares it. An input, external or output may be one tensor or a bundle (an array); an input whose
+ * bytes come out as 0 under an instance's symbols need not be bound (the KV cache of a prefill with `past = 0`).
  */
 export interface TemplateSpec<
   Symbols extends string = string,
   Inputs extends string = string,
   Outputs extends string = string,
+  Bounded extends string = string,
 > {
   readonly name: string;
   readonly symbols: readonly Symbols[];
+  /**
+   * Largest values of symbols, whole, from 0. An instance may leave such a symbol out when it does not know the value: it
+   * takes memory for the largest sizes that any value up to the bound gives.
+   */
+  readonly bounds?: { readonly [Name in Bounded]?: number };
+  /** Results of earlier instances, bound when an instance is submitted. */
   readonly inputs?: Readonly<Record<Inputs, TensorSpec | readonly TensorSpec[]>>;
+  /** Host data (token ids, an image), staged on the accelerator of each operator that reads them while it runs. */
+  readonly external?: Readonly<Record<string, TensorSpec | readonly TensorSpec[]>>;
   readonly operators: readonly OperatorSpec[];
   /** What later instances can refer to: a name for one `"operator.output"` or for a bundle of them. */
   readonly outputs: Readonly<Record<Outputs, string | readonly string[]>>;
   /** Where it may be laid. */
   readonly partitions: readonly PartitionSpec[];
 }
+
+/** Values for the symbols of a template; those with a bound may be left out. */
+export type SymbolValues<Symbols extends string = string, Bounded extends Symbols = never> = Readonly<
+  Record<Exclude<Symbols, Bounded>, number> & Partial<Record<Bounded, number>>
+>;
 
 export interface AcceleratorSpec {
   readonly name: string;
@@ -106,6 +120,8 @@ export interface AcceleratorSpec {
   readonly hbmBytesPerSecond?: number;
   /** Transfers it can send, and as many it can receive, at the same time. Default 1. */
   readonly copyEngines?: number;
+  /** It is not there yet and may join later: every accelerator that there can ever be is declared. Default false. */
+  readonly absent?: boolean;
 }
 
 export interface LinkSpec {

@@ -52,7 +52,6 @@ function validateClaims(state: GraphState): void {
   const workspace = new Float64Array(count);
   const growing: RequestNode[] = [];
   for (const request of state.requests.values()) {
-    if (request.partition === null) continue;
     const used = recountUse(request, count);
     for (let a = 0; a < count; a++) {
       if (used[a] !== request.usedBytes[a]) {

@@ -69,10 +69,11 @@ export class Faults {
     return value;
   }
 
-  /** A whole number from `min` to 2^53 − 1. */
-  whole(value: unknown, path: string, min: number, unit: string): number {
+  /** A whole number from `min` to 2^53 − 1, of a unit where it has one. */
+  whole(value: unknown, path: string, min: number, unit?: string): number {
     if (typeof value === "number" && Number.isSafeInteger(value) && value >= min) return value;
-    this.add(path, `must be a whole number of ${unit} from ${min} to 2^53 − 1, is ${describe(value)}`);
+    const what = unit === undefined ? "a whole number" : `a whole number of ${unit}`;
+    this.add(path, `must be ${what} from ${min} to 2^53 − 1, is ${describe(value)}`);
     return min;
   }
 

@@ -1,4 +1,4 @@
-import { lackEverywhere } from "./feasible.ts";
+import { obstacleTo } from "./feasible.ts";
 import type { Shortage } from "./grants.ts";
 import { SubmissionError } from "./graph-errors.ts";
 import type { GraphState } from "./graph-state.ts";
@@ -16,6 +16,7 @@ export function loadWeights(state: GraphState, template: Template): void {
   for (const partition of template.partitions) {
     for (const weight of partition.weights) {
       checkSize(state, template, weight.name, weight.bytes);
+      if (state.availability[weight.accelerator] === "down") continue;
       const key = `${weight.accelerator}/${weight.name}`;
       if (loads.has(key) || state.ledger.hasWeights(weight.accelerator, weight.name)) continue;
       loads.set(key, weight);
@@ -28,9 +29,9 @@ export function loadWeights(state: GraphState, template: Template): void {
   if (lack !== null) throw neverFits(state, template, lack, "beside what requests have claimed");
   for (const request of state.requests.values()) {
     if (request.partition !== null || (request.limits === null && request.instances.size === 0)) continue;
-    const shortage = lackEverywhere(state, request, more);
-    if (shortage === null || shortage === "no partition") continue;
-    throw neverFits(state, template, shortage, `for request ${request.id}, which was accepted and waits`);
+    const obstacle = obstacleTo(state, request, more);
+    if (obstacle?.kind !== "memory") continue;
+    throw neverFits(state, template, obstacle.lack, `for request ${request.id}, which was accepted and waits`);
   }
   for (const { accelerator, name, bytes } of loads.values()) {
     state.ledger.loadWeights(accelerator, name, bytes);

@@ -10,10 +10,12 @@ export function compareGraph(graph: GlobalMappingGraph, twin: Twin): void {
   const expected = twin.takeEffects();
   expect({
     releases: effects.releases.map(({ tensor, accelerator }) => `${tensor}@${accelerator}`).sort(),
+    holds: effects.holds.map(({ tensor, accelerator }) => `${tensor}@${accelerator}`).sort(),
     withdrawals: effects.withdrawals.toSorted((a, b) => a - b),
-    settled: effects.settled.map(({ id, state }) => `${id} ${state}`).sort(),
+    settled: effects.settled.map(({ instance, outcome }) => `${instance.id} ${outcome}`).sort(),
   }).toEqual({
     releases: expected.releases.sort(),
+    holds: expected.holds.sort(),
     withdrawals: expected.withdrawals.sort((a, b) => a - b),
     settled: expected.settled.sort(),
   });

@@ -22,6 +22,7 @@ export const KINDS = [
   "receive",
   "arrive",
   "failTransfer",
+  "recall",
   "withdraw",
   "cancel",
   "release",
@@ -98,6 +99,8 @@ export class Play {
         return this.arrive(pick);
       case "failTransfer":
         return this.failTransfer(pick);
+      case "recall":
+        return this.recall(pick);
       case "withdraw":
         return this.withdraw(pick);
       case "cancel":
@@ -211,6 +214,7 @@ export class Play {
         copies: [],
         started: false,
         ended: false,
+        recalled: false,
       };
       planned.outputs.forEach(({ alias, bytesOf }, o) => {
         const aliases = alias < 0 ? null : (read[alias] ?? null);
@@ -245,7 +249,11 @@ export class Play {
     );
     for (let count = 0; count < most; count++) {
       const operator =
-        count === 0 ? first.operator : [...this.graph.unscheduledFrontier].find((each) => each.instance === instance);
+        count === 0
+          ? first.operator
+          : [...this.graph.unscheduledFrontier].find(
+              (each) => each.instance === instance && this.graph.placementOptions(each).length > 0,
+            );
       if (operator === undefined || partition === undefined) break;
       const nextTransfer = 1 + Math.max(-1, ...this.twin.transfers.map(({ number }) => number));
       const twin = this.#twinOf(operator);
@@ -317,10 +325,26 @@ export class Play {
     return true;
   }
 
+  recall(pick: number): boolean {
+    const operator = at(
+      this.twin.issued().filter(({ state, started, recalled }) => state === "issued" && !started && !recalled),
+      pick,
+    );
+    if (operator === undefined) return false;
+    this.graph.recall(this.#nodeOf(operator));
+    this.twin.recall(operator);
+    return true;
+  }
+
   /** A started operator ends as usual; another one is given back, after the planned transfers that only it waited for. */
   withdraw(pick: number): boolean {
     const { twin } = this;
-    const operator = at(twin.withdrawals, pick);
+    // What was asked back is given back in the order in which it was asked for.
+    const recalled = twin.withdrawals.find((each) => each.recalled);
+    const operator = at(
+      twin.withdrawals.filter((each) => !each.recalled || each === recalled),
+      pick,
+    );
     if (operator === undefined) return false;
     twin.withdrawals = twin.withdrawals.filter((each) => each !== operator);
     if (operator.ended || operator.started) return true;
@@ -332,7 +356,8 @@ export class Play {
     }
     this.#cancelOnward(operator);
     this.graph.operatorWithdrawn(this.#nodeOf(operator), this.nowNs);
-    twin.abort(operator);
+    if (operator.state === "issued") twin.unissue(operator);
+    else twin.abort(operator);
     return true;
   }
 
@@ -424,7 +449,7 @@ export class Play {
     const node = this.graph.transfer(number);
     const transfer = this.twin.transfers.find((each) => each.number === number);
     if (node === undefined || transfer === undefined) throw new Error(`there is no transfer ${number}`);
-    this.graph.transferCancelled(node);
+    this.graph.transferCancelled(node, this.nowNs);
     this.twin.cancelTransfer(transfer);
   }
 

@@ -30,6 +30,8 @@ export interface TwinOperator {
   copies: TwinCopy[];
   started: boolean;
   ended: boolean;
+  /** Asked back, and not answered. */
+  recalled: boolean;
 }
 
 export interface TwinTensor {
@@ -61,6 +63,7 @@ export interface TwinTransfer {
 
 export interface TwinEffects {
   readonly releases: string[];
+  readonly holds: string[];
   readonly withdrawals: number[];
   readonly settled: string[];
 }
@@ -76,7 +79,7 @@ export class Twin {
   readonly buffers: { readonly accelerator: number; readonly sizes: number[] }[] = [];
   /** Withdrawals asked for and not answered. */
   withdrawals: TwinOperator[] = [];
-  effects: TwinEffects = { releases: [], withdrawals: [], settled: [] };
+  effects: TwinEffects = { releases: [], holds: [], withdrawals: [], settled: [] };
 
   constructor(granularity: readonly number[], fixedBytes: readonly number[]) {
     this.granularity = granularity;
@@ -100,7 +103,7 @@ export class Twin {
   }
 
   isHeld(tensor: TwinTensor): boolean {
-    return tensor.retained || this.readers(tensor).some(({ state }) => state === "unscheduled");
+    return tensor.retained || this.readers(tensor).some(({ state, recalled }) => state === "unscheduled" || recalled);
   }
 
   isThere(copy: TwinCopy): boolean {
@@ -157,7 +160,9 @@ export class Twin {
   whyUnattachable(tensor: TwinTensor): "OUTPUT_LOST" | "OUTPUT_RELEASED" | null {
     const { state } = tensor.producer;
     if (state === "cancelled" || state === "failed") return "OUTPUT_LOST";
-    return state === "unscheduled" || this.isHeld(tensor) ? null : "OUTPUT_RELEASED";
+    // What only an operator that was asked back still holds may be gone already.
+    const isWanted = tensor.retained || this.readers(tensor).some((reader) => reader.state === "unscheduled");
+    return state === "unscheduled" || isWanted ? null : "OUTPUT_RELEASED";
   }
 
   round(accelerator: number, bytes: number): number {
@@ -221,6 +226,7 @@ export class Twin {
   complete(operator: TwinOperator): void {
     const made = operator.outputs.map((tensor) => this.copyOn(tensor, operator.accelerator) as TwinCopy);
     operator.ended = true;
+    operator.recalled = false;
     if (operator.state === "issued") operator.state = "done";
     for (const copy of made) copy.present = true;
     const { instance } = operator;
@@ -235,10 +241,44 @@ export class Twin {
   abort(operator: TwinOperator): void {
     for (const copy of this.copies) if (copy.tensor.producer === operator) copy.lost = true;
     operator.ended = true;
+    operator.recalled = false;
     if (operator.state === "issued") {
       operator.state = "failed";
       this.settle(operator.instance, "failed");
     }
+    this.tidy();
+  }
+
+  /** With all that is issued and needs its results; copies that were released are held again. */
+  recall(first: TwinOperator): void {
+    const found = [first];
+    for (const { outputs } of found) {
+      for (const reader of outputs.flatMap((tensor) => this.readers(tensor))) {
+        if (reader.state === "issued" && !found.includes(reader)) found.push(reader);
+      }
+    }
+    for (const operator of found.sort((a, b) => b.issueNumber - a.issueNumber)) {
+      if (operator.started || operator.recalled) continue;
+      const there = this.copies.filter((copy) => operator.inputs.includes(copy.tensor) && this.isThere(copy));
+      operator.recalled = true;
+      this.effects.withdrawals.push(operator.issueNumber);
+      this.withdrawals.push(operator);
+      for (const copy of there) {
+        if (!copy.released) continue;
+        copy.released = false;
+        this.effects.holds.push(`${copy.tensor.id}@${copy.accelerator}`);
+      }
+    }
+  }
+
+  /** Given back: as if it had never been issued. */
+  unissue(operator: TwinOperator): void {
+    for (const copy of this.copies) if (copy.tensor.producer === operator) copy.lost = true;
+    operator.state = "unscheduled";
+    operator.accelerator = -1;
+    operator.issueNumber = -1;
+    operator.copies = [];
+    operator.recalled = false;
     this.tidy();
   }
 
@@ -287,8 +327,10 @@ export class Twin {
     const dependents = undone.flatMap(({ outputs }) => outputs.flatMap((tensor) => this.readers(tensor)));
     for (const operator of undone) {
       if (operator.state === "issued") {
-        this.effects.withdrawals.push(operator.issueNumber);
-        this.withdrawals.push(operator);
+        if (!operator.recalled) {
+          this.effects.withdrawals.push(operator.issueNumber);
+          this.withdrawals.push(operator);
+        }
       } else if (operator.state === "unscheduled") {
         operator.ended = true;
       } else continue;
@@ -304,6 +346,8 @@ export class Twin {
       copy.released = true;
       this.effects.releases.push(`${copy.tensor.id}@${copy.accelerator}`);
     }
+    // What has gone does not come back with a new reason to be there.
+    for (const copy of this.copies) if (!this.isThere(copy)) copy.lost = true;
     for (const instance of this.instances) if (!this.isInGraph(instance)) instance.request.lostInstance = true;
     this.instances = this.instances.filter((instance) => this.isInGraph(instance));
     this.requests = this.requests.filter((request) => this.isOpen(request));
@@ -311,7 +355,7 @@ export class Twin {
 
   takeEffects(): TwinEffects {
     const { effects } = this;
-    this.effects = { releases: [], withdrawals: [], settled: [] };
+    this.effects = { releases: [], holds: [], withdrawals: [], settled: [] };
     return effects;
   }
 

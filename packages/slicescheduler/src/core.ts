@@ -7,11 +7,13 @@ import {
   type InstanceNode,
   InvariantBrokenError,
   type OperatorNode,
+  type Outcome,
   type TransferNode,
+  UnknownAcceleratorError,
 } from "@slicescheduler/gmg";
 import { type Placement, Scheduler, type SchedulerOptions } from "@slicescheduler/scheduler";
 import { InstanceFailedError } from "./errors.ts";
-import type { ApplicationEvent, MasterEvent, Reaction } from "./events.ts";
+import type { AcceleratorNoticeName, ApplicationEvent, MasterEvent, Notice, Reaction } from "./events.ts";
 
 export interface CoreOptions {
   readonly cluster: ClusterSpec;
@@ -42,6 +44,9 @@ export class MasterCore {
   /** Why instances failed, until their failure is told. */
   readonly #reasons = new Map<number, string>();
   #reaction: Reaction = { instructions: [], notices: [] };
+  /** Accelerators that are being drained, and those of them that were told to be empty. */
+  readonly #draining = new Set<number>();
+  readonly #drained = new Set<number>();
   #lateEvents = 0;
   #operatorsDone = 0;
 
@@ -73,6 +78,7 @@ export class MasterCore {
     this.#carryOutEffects(nowNs);
     this.#selectTransfers(nowNs);
     if (frontierMayHaveMoved) this.#issueWhatMayBe(nowNs);
+    if (this.#draining.size > this.#drained.size) this.#tellDrained(nowNs);
     return reaction;
   }
 
@@ -83,7 +89,9 @@ export class MasterCore {
         const template = this.graph.registerTemplate(event.template);
         instructions.push({ type: "registerTemplate", template: template.spec });
         for (const partition of template.partitions) {
-          for (const weight of partition.weights) instructions.push({ type: "loadWeights", ...weight });
+          for (const weight of partition.weights) {
+            if (this.graph.availability(weight.accelerator) !== "down") instructions.push({ type: "loadWeights", ...weight });
+          }
         }
         return false;
       }
@@ -124,6 +132,19 @@ export class MasterCore {
       case "instanceCancelled":
         this.graph.cancel(event.instance, nowNs);
         return true;
+      case "acceleratorDrained":
+        this.#checkAccelerator(event.accelerator);
+        this.graph.drainAccelerator(event.accelerator, nowNs);
+        this.#tellAccelerator("acceleratorDraining", event.accelerator, nowNs);
+        this.#draining.add(event.accelerator);
+        return true;
+      case "acceleratorResumed":
+        this.#checkAccelerator(event.accelerator);
+        if (!this.#draining.delete(event.accelerator)) return false;
+        this.#drained.delete(event.accelerator);
+        this.graph.returnAccelerator(event.accelerator);
+        this.#tellAccelerator("acceleratorReturned", event.accelerator, nowNs);
+        return true;
     }
   }
 
@@ -146,6 +167,16 @@ export class MasterCore {
         if (operator === undefined) this.#lateEvents += 1;
         else this.#operatorReport(event, operator, nowNs);
         return event.type !== "operatorStarted";
+      }
+      case "acceleratorLost":
+        this.#acceleratorLost(event, nowNs);
+        return true;
+      case "acceleratorReturned": {
+        for (const weight of this.graph.returnAccelerator(event.accelerator)) {
+          this.#reaction.instructions.push({ type: "loadWeights", ...weight });
+        }
+        this.#tellAccelerator("acceleratorReturned", event.accelerator, nowNs);
+        return true;
       }
       default: {
         const transfer = this.graph.transfer(event.transfer);
@@ -172,6 +203,11 @@ export class MasterCore {
         return;
       }
       case "operatorFailed": {
+        // It was asked back before the executor got it.
+        if (event.cause === "inputLost" && operator.recalled) {
+          this.graph.operatorWithdrawn(operator, nowNs, true);
+          return;
+        }
         const value = { ...this.#operatorNotice(operator, nowNs), reason: event.reason };
         this.#noteReason(operator.instance, `operator ${value.operatorName}: ${event.reason}`);
         this.graph.operatorFailed(operator, nowNs);
@@ -229,7 +265,7 @@ export class MasterCore {
         this.graph.transferFailed(transfer, nowNs);
         return;
       case "transferCancelled":
-        this.graph.transferCancelled(transfer);
+        this.graph.transferCancelled(transfer, nowNs);
         return;
       case "recvFailed":
         throw new InvariantBrokenError(
@@ -239,28 +275,38 @@ export class MasterCore {
     }
   }
 
+  #acceleratorLost({ accelerator, reason }: Extract<ExecutorEvent, { type: "acceleratorLost" }>, nowNs: number): void {
+    this.#draining.delete(accelerator);
+    this.#drained.delete(accelerator);
+    for (const transfer of this.graph.loseAccelerator(accelerator, nowNs)) {
+      if (this.#arbiter.state(transfer) !== "gone") this.#arbiter.failed(transfer, nowNs);
+    }
+    this.#tellAccelerator("acceleratorLost", accelerator, nowNs, reason);
+  }
+
   #carryOutEffects(nowNs: number): void {
-    const { releases, withdrawals, settled } = this.graph.takeEffects();
+    const { releases, holds, withdrawals, settled } = this.graph.takeEffects();
     const { instructions } = this.#reaction;
     if (settled.length > 0) {
-      for (const { id } of settled) {
-        for (const output of this.#releasedAtEnd.get(id) ?? []) this.graph.releaseOutput(id, output);
-        this.#releasedAtEnd.delete(id);
+      for (const { instance } of settled) {
+        for (const output of this.#releasedAtEnd.get(instance.id) ?? []) this.graph.releaseOutput(instance.id, output);
+        this.#releasedAtEnd.delete(instance.id);
       }
       releases.push(...this.graph.takeEffects().releases);
     }
     for (const { tensor, accelerator } of releases) instructions.push({ type: "release", tensor, accelerator });
+    for (const { tensor, accelerator } of holds) instructions.push({ type: "hold", tensor, accelerator });
     for (const issueNumber of withdrawals) instructions.push({ type: "withdraw", issueNumber });
-    for (const instance of settled) this.#settle(instance, nowNs);
+    for (const { instance, outcome } of settled) this.#settle(instance, outcome, nowNs);
   }
 
-  #settle(instance: InstanceNode, atNs: number): void {
+  #settle(instance: InstanceNode, outcome: Outcome, atNs: number): void {
     const { notices } = this.#reaction;
     const value = { instance: instance.id, request: instance.request.id, label: instance.label, atNs };
-    if (instance.state === "done") notices.push({ name: "instanceDone", value });
-    else if (instance.state === "cancelled") notices.push({ name: "instanceCancelled", value });
+    if (outcome === "done") notices.push({ name: "instanceDone", value });
+    else if (outcome === "cancelled") notices.push({ name: "instanceCancelled", value });
     else {
-      const reason = this.#reasons.get(instance.id) ?? "an instance whose results it needs ended without them";
+      const reason = this.#reasons.get(instance.id) ?? instance.failure ?? "an instance whose results it needs ended without them";
       this.#reasons.delete(instance.id);
       notices.push({
         name: "instanceFailed",
@@ -303,6 +349,25 @@ export class MasterCore {
     }
   }
 
+  #checkAccelerator(accelerator: number): void {
+    if (accelerator in this.graph.cluster.accelerators) return;
+    throw new UnknownAcceleratorError(accelerator, this.graph.cluster.accelerators.length);
+  }
+
+  #tellAccelerator<Name extends AcceleratorNoticeName>(name: Name, accelerator: number, atNs: number, reason = ""): void {
+    const acceleratorName = this.graph.cluster.accelerators[accelerator]?.name ?? "";
+    this.#reaction.notices.push({ name, value: { accelerator, acceleratorName, reason, atNs } } as Notice);
+  }
+
+  /** Accelerators that nothing lies on any more. */
+  #tellDrained(atNs: number): void {
+    for (const accelerator of this.#draining) {
+      if (this.#drained.has(accelerator) || !this.graph.isIdle(accelerator)) continue;
+      this.#drained.add(accelerator);
+      this.#tellAccelerator("acceleratorDrained", accelerator, atNs);
+    }
+  }
+
   #operatorNotice(operator: OperatorNode, atNs: number) {
     const { instance, index, accelerator, issueNumber } = operator;
     return {
@@ -327,6 +392,8 @@ const APPLICATION_EVENTS: ReadonlySet<string> = new Set([
   "instanceSubmitted",
   "outputReleased",
   "instanceCancelled",
+  "acceleratorDrained",
+  "acceleratorResumed",
 ]);
 
 function isExecutorEvent(event: MasterEvent): event is ExecutorEvent {

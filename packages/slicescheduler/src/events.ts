@@ -37,7 +37,10 @@ export type ApplicationEvent =
       readonly label: string;
     }
   | { readonly type: "outputReleased"; readonly instance: number; readonly output: string }
-  | { readonly type: "instanceCancelled"; readonly instance: number };
+  | { readonly type: "instanceCancelled"; readonly instance: number }
+  /** Nothing more is placed there. */
+  | { readonly type: "acceleratorDrained"; readonly accelerator: number }
+  | { readonly type: "acceleratorResumed"; readonly accelerator: number };
 
 export type MasterEvent = ApplicationEvent | ExecutorEvent;
 
@@ -62,6 +65,14 @@ interface InstanceNotice {
   readonly atNs: number;
 }
 
+interface AcceleratorNotice {
+  readonly accelerator: number;
+  readonly acceleratorName: string;
+  /** Of a loss; empty otherwise. */
+  readonly reason: string;
+  readonly atNs: number;
+}
+
 /** The typed events of the master, by name. All are emitted after the change they tell of is complete. */
 export interface Notices {
   operatorIssued: OperatorNotice;
@@ -81,7 +92,17 @@ export interface Notices {
   instanceFailed: InstanceNotice & { readonly error: Error };
   instanceCancelled: InstanceNotice;
   decision: Decision;
+  /** Its results are made again elsewhere, where they can; what cannot go on fails. */
+  acceleratorLost: AcceleratorNotice;
+  /** It can be placed on: for the first time, or again. */
+  acceleratorReturned: AcceleratorNotice;
+  /** Nothing more is placed there. */
+  acceleratorDraining: AcceleratorNotice;
+  /** Nothing lies there any more; it can be taken away. */
+  acceleratorDrained: AcceleratorNotice;
 }
+
+export type AcceleratorNoticeName = Extract<keyof Notices, `accelerator${string}`>;
 
 export type Notice = { [Name in keyof Notices]: { readonly name: Name; readonly value: Notices[Name] } }[keyof Notices];
 

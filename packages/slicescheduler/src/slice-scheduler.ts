@@ -108,6 +108,19 @@ export class SliceScheduler extends GuardedEmitter<Notices> {
     return this.#handle<Spec>(id);
   }
 
+  /**
+   * Nothing more is placed on an accelerator; what is placed there runs to its end, and then `acceleratorDrained` is emitted. Requests
+   * that wait and have nowhere else to go fail. Throws UNKNOWN_ACCELERATOR.
+   */
+  drainAccelerator(name: string): void {
+    this.#ask({ type: "acceleratorDrained", accelerator: this.#core.graph.cluster.indexOf(name) });
+  }
+
+  /** Ends draining. Does nothing to an accelerator that is not being drained. Throws UNKNOWN_ACCELERATOR. */
+  resumeAccelerator(name: string): void {
+    this.#ask({ type: "acceleratorResumed", accelerator: this.#core.graph.cluster.indexOf(name) });
+  }
+
   /** What was decided about an instance and why, and what it waits for. Undefined when nothing is known of it any more. */
   explain(instance: number): Explanation | undefined {
     return explainInstance(this.#core, instance, this.#now());

@@ -1,0 +1,180 @@
+import { compileCluster, GlobalMappingGraph, type TemplateSpec } from "@slicescheduler/gmg";
+import { expect, test } from "vitest";
+import { Driver } from "../test/driver.ts";
+
+/** Three operators in a row and a cache that grows in place, on pairs of accelerators. */
+const step: TemplateSpec = {
+  name: "step",
+  symbols: ["past"],
+  inputs: { cache: { shape: ["past * 10"], dtype: "int8" } },
+  operators: [
+    { name: "embed", outputs: { hidden: { shape: [8], dtype: "int8" } }, weights: { w: 20 } },
+    {
+      name: "attend",
+      inputs: ["embed.hidden", "cache"],
+      outputs: {
+        cache: { shape: ["past * 10 + 10"], dtype: "int8", aliases: "cache" },
+        hidden: { shape: [8], dtype: "int8" },
+      },
+      weights: { w: 20 },
+    },
+    { name: "head", inputs: ["attend.hidden"], outputs: { token: { shape: [1], dtype: "int8" } }, weights: { w: 20 } },
+  ],
+  outputs: { cache: "attend.cache", token: "head.token" },
+  partitions: [
+    { name: "left", accelerators: ["a0", "a1"], layout: [0, 1, 0] },
+    { name: "right", accelerators: ["a2", "a3"], layout: [0, 1, 0] },
+  ],
+};
+
+function world(hbmBytes = 1000, absent: readonly string[] = []) {
+  const accelerators = ["a0", "a1", "a2", "a3"].map((name) => ({
+    name,
+    kind: "demo",
+    hbmBytes,
+    absent: absent.includes(name),
+  }));
+  const graph = new GlobalMappingGraph(
+    compileCluster({ accelerators, defaultLink: { latencyNs: 1, bytesPerSecond: 1e9 } }),
+  );
+  graph.registerTemplate(step);
+  const driver = new Driver(graph);
+  let next = 0;
+  const open = (id: number) =>
+    graph.openRequest(
+      {
+        id,
+        label: "",
+        rank: 0,
+        deadlineNs: Number.POSITIVE_INFINITY,
+        limits: [{ template: "step", symbols: { past: 9 } }],
+        concurrentInstances: 2,
+        mayPause: false,
+        allowedPartitions: null,
+        endsWithInstances: false,
+      },
+      0,
+    );
+  const submit = (request: number, past: number, before: number | null = null) => {
+    const id = next++;
+    graph.insert(
+      {
+        id,
+        template: "step",
+        symbols: { past },
+        inputs: before === null ? {} : { cache: { instance: before, output: "cache" } },
+        retain: ["cache"],
+        allowedPartitions: null,
+        label: "",
+      },
+      request,
+      driver.nowNs,
+    );
+    return id;
+  };
+  return { graph, driver, open, submit };
+}
+
+function expectAtRest(graph: GlobalMappingGraph): void {
+  expect(graph.counts()).toEqual({ requests: 0, instances: 0, tensors: 0, issuedOperators: 0, transfers: 0 });
+  for (const { index } of graph.cluster.accelerators) {
+    expect(graph.ledger.usedBytes(index)).toBe(graph.ledger.fixedBytes(index));
+    expect([graph.claims.reservedBytes(index), graph.claims.takenBytes(index)]).toEqual([0, 0]);
+  }
+}
+
+test("results lost with an accelerator are made again elsewhere, from the beginning of the chain", () => {
+  for (let lossAfter = 0; lossAfter < 60; lossAfter++) {
+    const { graph, driver, open, submit } = world();
+    open(0);
+    const first = submit(0, 0);
+    const second = submit(0, 1, first);
+    graph.releaseOutput(first, "cache");
+    driver.run(lossAfter);
+    driver.lose(1);
+    driver.run();
+    expect(driver.outcomes).toEqual([`${first} done`, `${second} done`]);
+    const tensor = graph.instance(second)?.operators[1]?.outputs[0];
+    expect(tensor?.copies.map(({ accelerator }) => accelerator)).toEqual([3]);
+    const third = submit(0, 2, second);
+    graph.releaseOutput(second, "cache");
+    driver.run();
+    expect(driver.outcomes.at(-1)).toBe(`${third} done`);
+    graph.releaseOutput(third, "cache");
+    graph.closeRequest(0);
+    driver.effects();
+    expectAtRest(graph);
+  }
+});
+
+test("a retained result that survives is where the work starts again", () => {
+  const { graph, driver, open, submit } = world();
+  open(0);
+  const first = submit(0, 0);
+  driver.run();
+  const second = submit(0, 1, first);
+  // The cache of the first lies on a1 and stays there; what is lost with a0 is the hidden state.
+  driver.run(4);
+  driver.lose(0);
+  driver.run();
+  expect(driver.outcomes).toEqual([`${first} done`, `${second} done`]);
+  expect(driver.runs.get(`${first}/1`)).toBe(1);
+});
+
+test("what has no partition left fails with the reason, and is refused from then on", () => {
+  const { graph, driver, open, submit } = world();
+  open(0);
+  const first = submit(0, 0);
+  driver.run(3);
+  driver.lose(2);
+  driver.lose(1);
+  driver.run();
+  expect(driver.outcomes).toEqual([`${first} failed`]);
+  expect(() => open(1)).toThrow(expect.objectContaining({ code: "ACCELERATOR_UNAVAILABLE" }));
+  expect(graph.returnAccelerator(1)).toEqual([{ accelerator: 1, name: "w", bytes: 20 }]);
+  open(1);
+  const again = submit(1, 0);
+  driver.run();
+  expect(driver.outcomes.at(-1)).toBe(`${again} done`);
+});
+
+test("a result that is lost after its instance was told done is made again without a second outcome", () => {
+  const { driver, graph, open, submit } = world();
+  open(0);
+  const first = submit(0, 0);
+  driver.run();
+  driver.lose(1);
+  driver.run();
+  expect(driver.outcomes).toEqual([`${first} done`]);
+  expect(driver.runs.get(`${first}/1`)).toBe(2);
+  expect(graph.instance(first)?.operators[1]?.outputs[0]?.copies.map(({ accelerator }) => accelerator)).toEqual([3]);
+});
+
+test("a drained accelerator keeps what is placed there, and is idle when that has ended", () => {
+  const { driver, graph, open, submit } = world();
+  open(0);
+  const first = submit(0, 0);
+  driver.run(2);
+  graph.drainAccelerator(0, driver.nowNs);
+  open(1);
+  const other = submit(1, 0);
+  driver.run();
+  expect(driver.outcomes).toEqual([`${first} done`, `${other} done`]);
+  expect(graph.request(1).partition).toBe("right");
+  expect(graph.isIdle(0)).toBe(false);
+  graph.releaseOutput(first, "cache");
+  graph.closeRequest(0);
+  expect(graph.isIdle(0)).toBe(true);
+});
+
+test("an absent accelerator joins with the weights of all templates", () => {
+  const { driver, graph, open, submit } = world(1000, ["a1", "a2", "a3"]);
+  expect(() => open(0)).toThrow(expect.objectContaining({ code: "ACCELERATOR_UNAVAILABLE" }));
+  expect(graph.ledger.fixedBytes(1)).toBe(0);
+  graph.returnAccelerator(1);
+  expect(graph.ledger.fixedBytes(1)).toBe(20);
+  open(1);
+  const first = submit(1, 0);
+  driver.run();
+  expect(driver.outcomes).toEqual([`${first} done`]);
+});
