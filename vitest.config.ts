@@ -77,6 +77,8 @@ export default defineConfig({
   ssr: { resolve: { conditions: [source, ...defaultServerConditions], externalConditions: [source] } },
   test: {
     include: ["packages/*/{src,test}/**/*.test.{ts,mjs}", "scripts/**/*.test.ts", "examples/**/*.test.ts"],
+    // Machines are shared: a test that is slow is not wrong.
+    testTimeout: 120_000,
     reporters: ["default", "./scripts/count-reporter.ts"],
     coverage: { provider: "v8", include: ["packages/*/src/**/*.ts"] },
   },

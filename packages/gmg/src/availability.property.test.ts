@@ -43,7 +43,7 @@ test("whatever accelerators are lost, drained and come back: every instance has 
       const { graph, templates } = buildWorld(world);
       const driver = new Driver(graph);
       const requests: number[] = [];
-      let opened = -1;
+      let opened = 0;
       const submitted: { id: number; template: (typeof templates)[number]; request: number }[] = [];
       const attempt = (action: () => void) => {
         try {
@@ -56,7 +56,7 @@ test("whatever accelerators are lost, drained and come back: every instance has 
         }
       };
       const open = (pick: number) => {
-        const id = (opened += 1);
+        const id = opened++;
         const limits = templates.map(({ spec }) => ({ template: spec.name, symbols: { n: 5, s0: 30, s1: 20 } }));
         const done = attempt(() =>
           graph.openRequest(
@@ -81,7 +81,9 @@ test("whatever accelerators are lost, drained and come back: every instance has 
         const template = templates[pick % templates.length];
         if (template === undefined) return;
         const id = (submitted.at(-1)?.id ?? -1) + 1;
-        const earlier = submitted.filter((each) => each.request === request && graph.instance(each.id) !== undefined).reverse();
+        const earlier = submitted
+          .filter((each) => each.request === request && graph.instance(each.id) !== undefined)
+          .reverse();
         const inputs: Record<string, { instance: number; output: string }> = {};
         const symbols: Record<string, number> = { n: pick % 6, s0: 0, s1: 0 };
         for (let slot = 0; slot < template.slots; slot++) {
@@ -120,7 +122,8 @@ test("whatever accelerators are lost, drained and come back: every instance has 
           driver.lose(accelerator);
         } else if (kind === "return") graph.returnAccelerator(accelerator);
         else if (kind === "drain") graph.drainAccelerator(accelerator, driver.nowNs);
-        else if (kind === "cancel") graph.cancel(submitted[pick % Math.max(1, submitted.length)]?.id ?? -1, driver.nowNs);
+        else if (kind === "cancel")
+          graph.cancel(submitted[pick % Math.max(1, submitted.length)]?.id ?? -1, driver.nowNs);
         else {
           const waiting = [...graph.issuedOperators()].filter((each) => each.startedNs < 0 && each.state === "issued");
           const operator = waiting[pick % Math.max(1, waiting.length)];
@@ -149,4 +152,4 @@ test("whatever accelerators are lost, drained and come back: every instance has 
     { numRuns: Number(process.env["RUNS"] ?? 100) },
   );
   if (process.env["RUNS"] !== undefined) console.log(seen);
-}, 600_000);
+});

@@ -1,6 +1,6 @@
 /** Accelerators that are lost, come back, join, or are drained. */
 import { obstacleTo } from "./feasible.ts";
-import { type GraphState } from "./graph-state.ts";
+import type { GraphState } from "./graph-state.ts";
 import type { OperatorNode, RequestNode } from "./nodes.ts";
 import { cancelTransfer, endUses } from "./progress.ts";
 import { unissueOperator } from "./recall.ts";
@@ -52,10 +52,7 @@ export function drainAccelerator(state: GraphState, accelerator: AcceleratorInde
 }
 
 /** It can be placed on again: it was drained, or it is there (again), empty but for the weights, which this takes memory for. */
-export function returnAccelerator(
-  state: GraphState,
-  accelerator: AcceleratorIndex,
-): WeightLoad[] {
+export function returnAccelerator(state: GraphState, accelerator: AcceleratorIndex): WeightLoad[] {
   const wasDown = state.availability[accelerator] === "down";
   state.availability[accelerator] = "up";
   state.claims.changed();

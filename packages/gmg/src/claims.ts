@@ -16,17 +16,29 @@ import type { ResidencyLedger } from "./ledger.ts";
 import type { InstanceNode, RequestNode } from "./nodes.ts";
 import type { AcceleratorIndex } from "./types.ts";
 
+/**
+ * `"guaranteed"`: work is issued only when, whatever the order and timing, no capacity is passed and nobody waits for memory for
+ * ever. `"predicted"` (the paper's): claims are counted and bind nobody; the scheduler leaves out what it predicts to pass a capacity.
+ */
+export type MemorySafety = "guaranteed" | "predicted";
+
 export class ClaimBook {
+  readonly memorySafety: MemorySafety;
   readonly #cluster: Cluster;
   readonly #ledger: ResidencyLedger;
   readonly #claimsOfLimits = new WeakMap<RequestNode, Map<string, MemoryNeed | undefined>>();
-  readonly #grants: GrantBook;
+  readonly #grants: GrantBook<RequestNode>;
   #epoch = 0;
 
-  constructor(cluster: Cluster, ledger: ResidencyLedger) {
+  constructor(cluster: Cluster, ledger: ResidencyLedger, memorySafety: MemorySafety) {
+    this.memorySafety = memorySafety;
     this.#cluster = cluster;
     this.#ledger = ledger;
-    this.#grants = new GrantBook(cluster.accelerators.length, (accelerator) => this.roomBytes(accelerator));
+    this.#grants = new GrantBook<RequestNode>(
+      cluster.accelerators.length,
+      (accelerator) => this.roomBytes(accelerator),
+      memorySafety === "guaranteed",
+    );
   }
 
   /** Rises whenever a claim, or what is taken of one, falls: what did not fit need not be tried again until it does. */
@@ -72,7 +84,8 @@ export class ClaimBook {
   lackToBegin(instance: InstanceNode): Shortage | null {
     const grant = this.#grantTo(instance);
     const { request } = instance;
-    if (grant.claim === null || request.begunInstances === 0) return this.#grants.lackFor(request, grant);
+    if (grant.claim === null || request.begunInstances === 0 || this.memorySafety === "predicted")
+      return this.#grants.lackFor(request, grant);
     const accelerator = grant.claim.findIndex((bytes) => bytes > 0);
     const neededBytes = grant.take[accelerator] as number;
     const availableBytes = neededBytes - (grant.claim[accelerator] as number);
@@ -92,16 +105,7 @@ export class ClaimBook {
 
   /** Null when so many bytes more of weights leave every grant whole and a safe order. */
   lackForWeights(bytes: Float64Array): Shortage | null {
-    const count = bytes.length;
-    const holder = {
-      id: -1,
-      growing: false,
-      accelerators: [],
-      reservedBytes: new Float64Array(count),
-      usedBytes: new Float64Array(count),
-      workspaceBytes: new Float64Array(count),
-    };
-    return this.#grants.lackFor(holder, { claim: bytes, take: NOTHING, workspaceBytes: null });
+    return this.#grants.lackForOthers(bytes);
   }
 
   /** Lays the request on the partition with its claim; the caller has seen that it fits. */
@@ -187,6 +191,11 @@ export class ClaimBook {
   /** What could not be granted may be possible now for another reason. */
   changed(): void {
     this.#epoch += 1;
+  }
+
+  /** Requests that have claims, in no particular order. */
+  placed(): IterableIterator<RequestNode> {
+    return this.#grants.holders();
   }
 
   /** Gives the whole claim back; the request holds nothing any more. */

@@ -43,20 +43,25 @@ export interface Grant {
   readonly workspaceBytes: Float64Array | null;
 }
 
-export class GrantBook {
+export class GrantBook<H extends GrantHolder = GrantHolder> {
   readonly #roomBytes: (accelerator: AcceleratorIndex) => number;
+  readonly #isGuaranteed: boolean;
   /** Growing ones in the order that was safe when it was last looked for. */
-  #growing: GrantHolder[] = [];
-  readonly #setAside = new Set<GrantHolder>();
+  #growing: H[] = [];
+  readonly #setAside = new Set<H>();
   /** Σ claims. */
   readonly #reserved: Float64Array;
   /** Of them: all of a claim set aside, what a growing holder uses. */
   readonly #taken: Float64Array;
   readonly #workspace: Float64Array;
 
-  /** @param roomBytes what an accelerator has beside baseline and weights. */
-  constructor(accelerators: number, roomBytes: (accelerator: AcceleratorIndex) => number) {
+  /**
+   * @param roomBytes What an accelerator has beside baseline and weights.
+   * @param isGuaranteed False to grant everything, and only keep count.
+   */
+  constructor(accelerators: number, roomBytes: (accelerator: AcceleratorIndex) => number, isGuaranteed: boolean) {
     this.#roomBytes = roomBytes;
+    this.#isGuaranteed = isGuaranteed;
     this.#reserved = new Float64Array(accelerators);
     this.#taken = new Float64Array(accelerators);
     this.#workspace = new Float64Array(accelerators);
@@ -75,7 +80,8 @@ export class GrantBook {
   }
 
   /** Null when the grant leaves everybody's bytes within the accelerators, and a safe order. Changes nothing. */
-  lackFor(holder: GrantHolder, grant: Grant): Shortage | null {
+  lackFor(holder: H, grant: Grant): Shortage | null {
+    if (!this.#isGuaranteed) return null;
     const { claim, take, workspaceBytes } = grant;
     const before = workspaceBytes === null ? null : [this.#workspace.slice(), holder.workspaceBytes.slice()];
     this.#apply(holder, grant);
@@ -90,21 +96,33 @@ export class GrantBook {
     return lack;
   }
 
+  /** Null when so many bytes, taken for good by nobody, leave the same. */
+  lackForOthers(bytes: Float64Array): Shortage | null {
+    if (!this.#isGuaranteed) return null;
+    addInto(this.#reserved, bytes);
+    addInto(this.#taken, bytes);
+    const grant = { claim: bytes, take: bytes, workspaceBytes: null };
+    const lack = this.#lackOfRoom(null, grant) ?? this.#lackOfOrder(null, grant);
+    subtractFrom(this.#reserved, bytes);
+    subtractFrom(this.#taken, bytes);
+    return lack;
+  }
+
   /** The caller has seen that nothing is lacking. */
-  grant(holder: GrantHolder, grant: Grant): void {
+  grant(holder: H, grant: Grant): void {
     if (!holder.growing) this.#setAside.add(holder);
     else if (!this.#growing.includes(holder)) this.#growing.push(holder);
     this.#apply(holder, grant);
   }
 
   /** What a holder has taken falls; its claim stays. */
-  giveBack(holder: GrantHolder, accelerator: AcceleratorIndex, bytes: number): void {
+  giveBack(holder: H, accelerator: AcceleratorIndex, bytes: number): void {
     holder.usedBytes[accelerator] = (holder.usedBytes[accelerator] as number) - bytes;
     if (holder.growing) this.#taken[accelerator] = (this.#taken[accelerator] as number) - bytes;
   }
 
   /** A claim that is set aside falls. */
-  unreserve(holder: GrantHolder, bytes: Float64Array): void {
+  unreserve(holder: H, bytes: Float64Array): void {
     subtractFrom(holder.reservedBytes, bytes);
     holder.accelerators = whereAny(holder.reservedBytes);
     subtractFrom(this.#reserved, bytes);
@@ -112,7 +130,7 @@ export class GrantBook {
   }
 
   /** Its claim falls to what it uses, and its operators need no workspace. */
-  keepOnlyUsed(holder: GrantHolder): void {
+  keepOnlyUsed(holder: H): void {
     const falls = holder.reservedBytes.slice();
     subtractFrom(falls, holder.usedBytes);
     this.unreserve(holder, falls);
@@ -121,7 +139,7 @@ export class GrantBook {
   }
 
   /** Gives everything back. Tells whether it had been granted anything. */
-  remove(holder: GrantHolder): boolean {
+  remove(holder: H): boolean {
     const at = this.#growing.indexOf(holder);
     if (at >= 0) this.#growing.splice(at, 1);
     else if (!this.#setAside.delete(holder)) return false;
@@ -131,7 +149,7 @@ export class GrantBook {
     return true;
   }
 
-  *holders(): IterableIterator<GrantHolder> {
+  *holders(): IterableIterator<H> {
     yield* this.#growing;
     yield* this.#setAside;
   }
@@ -141,7 +159,7 @@ export class GrantBook {
     for (const holder of this.holders()) maxInto(this.#workspace, holder.workspaceBytes);
   }
 
-  #apply(holder: GrantHolder, { claim, take, workspaceBytes }: Grant): void {
+  #apply(holder: H, { claim, take, workspaceBytes }: Grant): void {
     if (claim !== null) {
       addInto(holder.reservedBytes, claim);
       holder.accelerators = whereAny(holder.reservedBytes);
@@ -156,7 +174,7 @@ export class GrantBook {
   }
 
   /** After the grant was applied: the accelerator that lacks the most. */
-  #lackOfRoom(holder: GrantHolder, grant: Grant): Shortage | null {
+  #lackOfRoom(holder: H | null, grant: Grant): Shortage | null {
     let worst: Shortage | null = null;
     let worstBytes = 0;
     for (let a = 0; a < this.#taken.length; a++) {
@@ -164,7 +182,7 @@ export class GrantBook {
       const overBytes = -this.#freeBytes(a);
       if (overBytes <= worstBytes) continue;
       worstBytes = overBytes;
-      const takenBytes = (holder.growing ? grant.take[a] : grant.claim?.[a]) ?? 0;
+      const takenBytes = (holder === null || holder.growing ? grant.take[a] : grant.claim?.[a]) ?? 0;
       const neededBytes = takenBytes + (this.#workspace[a] as number);
       const availableBytes = Math.max(0, neededBytes - overBytes);
       worst = { accelerator: a, neededBytes, availableBytes, cause: "room", heldBy: [] };
@@ -173,20 +191,19 @@ export class GrantBook {
   }
 
   /** After the grant was applied: only accelerators that claims exceed can keep anybody waiting. */
-  #lackOfOrder(holder: GrantHolder, grant: Grant): Shortage | null {
+  #lackOfOrder(holder: H | null, grant: Grant): Shortage | null {
     const isContended = (a: AcceleratorIndex) =>
       (this.#reserved[a] as number) > this.#roomBytes(a) - (this.#workspace[a] as number);
     const touched = this.#taken.some((_, a) => concerns(grant, a) && isContended(a));
     if (!touched) return null;
-    const isNew = holder.growing && !this.#growing.includes(holder);
+    const newcomer = holder?.growing === true && !this.#growing.includes(holder) ? [holder] : [];
     const free = this.#taken.map((_, a) => this.#freeBytes(a));
-    const { order, stuck } = safeOrder(isNew ? [holder, ...this.#growing] : this.#growing, free, isContended);
+    const { order, stuck } = safeOrder([...newcomer, ...this.#growing], free, isContended);
     if (stuck === null) {
-      if (!isNew) this.#growing = order;
+      if (newcomer.length === 0) this.#growing = order;
       return null;
     }
-    const [first = holder] = stuck.holders;
-    const shown = stuck.holders.includes(holder) ? holder : first;
+    const shown = stuck.holders.find((each) => each === holder) ?? (stuck.holders[0] as H);
     let worst = { accelerator: shown.accelerators[0] ?? 0, neededBytes: 0, availableBytes: 0 };
     for (const a of shown.accelerators) {
       if (!isContended(a)) continue;
@@ -205,7 +222,7 @@ export class GrantBook {
     );
   }
 
-  #heldBy(accelerator: AcceleratorIndex, asker: GrantHolder): number[] {
+  #heldBy(accelerator: AcceleratorIndex, asker: H | null): number[] {
     const ids: number[] = [];
     for (const holder of this.holders()) {
       const bytes = holder.growing ? holder.usedBytes : holder.reservedBytes;

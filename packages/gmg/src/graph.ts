@@ -1,13 +1,21 @@
 import { drainAccelerator, isIdle, loseAccelerator, returnAccelerator, type WeightLoad } from "./availability.ts";
 import { partitionNamed } from "./bounds.ts";
 import { forgetCopy } from "./buffers.ts";
-import { ClaimBook } from "./claims.ts";
+import { ClaimBook, type MemorySafety } from "./claims.ts";
 import type { Cluster } from "./cluster.ts";
 import { requireFeasible, requireThere } from "./feasible.ts";
 import { Frontier } from "./frontier.ts";
 import type { Shortage } from "./grants.ts";
 import { SubmissionError } from "./graph-errors.ts";
-import { type Availability, type GraphEffects, type GraphState, illegalMove, isInDoubt, noEffects, partitionIsUp } from "./graph-state.ts";
+import {
+  type Availability,
+  type GraphEffects,
+  type GraphState,
+  illegalMove,
+  isInDoubt,
+  noEffects,
+  partitionIsUp,
+} from "./graph-state.ts";
 import { buildInstance, linkInstance, outputTensors, type Submission } from "./insert.ts";
 import { type IssuedOperator, issueOperator } from "./issue.ts";
 import { ResidencyLedger } from "./ledger.ts";
@@ -72,7 +80,8 @@ export class GlobalMappingGraph {
   #lastRequest: RequestId = -1;
   #lastInstance: InstanceId = -1;
 
-  constructor(cluster: Cluster) {
+  /** @param memorySafety Default `"guaranteed"`. */
+  constructor(cluster: Cluster, memorySafety: MemorySafety = "guaranteed") {
     this.cluster = cluster;
     this.ledger = new ResidencyLedger(cluster.accelerators, {
       onFreed: (tensorId, accelerator) => {
@@ -80,7 +89,7 @@ export class GlobalMappingGraph {
         if (tensor !== undefined) forgetCopy(this.#state, tensor, accelerator);
       },
     });
-    this.claims = new ClaimBook(cluster, this.ledger);
+    this.claims = new ClaimBook(cluster, this.ledger, memorySafety);
     this.unscheduledFrontier = new Frontier();
     this.#state = {
       cluster,
@@ -401,6 +410,12 @@ export class GlobalMappingGraph {
   cancel(id: InstanceId, nowNs: number): void {
     const instance = this.#state.instances.get(id);
     if (instance !== undefined) settleInstance(this.#state, instance, "cancelled", nowNs);
+  }
+
+  /** As `cancel`, with the outcome `"failed"`. */
+  fail(id: InstanceId, nowNs: number): void {
+    const instance = this.#state.instances.get(id);
+    if (instance !== undefined) settleInstance(this.#state, instance, "failed", nowNs);
   }
 
   /** The application will not refer to this output again. Releasing twice changes nothing. Throws UNKNOWN_OUTPUT. */

@@ -7,7 +7,7 @@ export {
   UnknownSymbolError,
 } from "./binding-errors.ts";
 export type { MemoryNeed } from "./bounds.ts";
-export { ClaimBook } from "./claims.ts";
+export { ClaimBook, type MemorySafety } from "./claims.ts";
 export { type Cluster, type CompiledAccelerator, compileCluster, roundUpBytes } from "./cluster.ts";
 export { DTYPES, dtypeBytes, isDtype } from "./dtype.ts";
 export {
@@ -26,8 +26,8 @@ export { compileExpression, EXPRESSION_DEPTH_MAX, EXPRESSION_FUNCTIONS, EXPRESSI
 export { ExpressionError, type ExpressionValueCode, ExpressionValueError } from "./expression-errors.ts";
 export type { Program } from "./expression-program.ts";
 export { compareUrgency, Frontier } from "./frontier.ts";
-export { GlobalMappingGraph, type GraphCounts, type PlacementOption, type RequestOpening } from "./graph.ts";
 export type { Shortage } from "./grants.ts";
+export { GlobalMappingGraph, type GraphCounts, type PlacementOption, type RequestOpening } from "./graph.ts";
 export { IllegalMoveError, SubmissionError, type SubmissionErrorCode } from "./graph-errors.ts";
 export { type Availability, type GraphEffects, isInDoubt, type Outcome } from "./graph-state.ts";
 export type { OutputReference, Submission } from "./insert.ts";
@@ -55,5 +55,6 @@ export {
   type Template,
   type TemplateInput,
   type TemplateOutput,
+  type TemplateTensor,
 } from "./template.ts";
 export type * from "./types.ts";

@@ -168,7 +168,8 @@ export interface TransferNode {
   readonly source: AcceleratorIndex;
   readonly destination: AcceleratorIndex;
   readonly rank: number;
-  state: "planned" | "intended" | "receiving" | "sending";
+  /** `"starved"`: its receive buffer did not fit. */
+  state: "planned" | "intended" | "starved" | "receiving" | "sending";
   /** When the data began to move; −1 before. */
   sendingNs: number;
   /** Operators on the destination that wait for it, those that are being withdrawn included, by rising issue number. */

@@ -4,7 +4,7 @@
  */
 import { copyOn, dropHolds, type GraphState, illegalMove } from "./graph-state.ts";
 import type { OperatorNode, TransferNode } from "./nodes.ts";
-import { endOperator, forgetTensorIfGone, settleInstance } from "./settle.ts";
+import { endOperator, forgetTensorIfGone, letContinue, settleInstance } from "./settle.ts";
 
 /** Issued → running. */
 export function startOperator(state: GraphState, operator: OperatorNode, nowNs: number): void {
@@ -46,6 +46,7 @@ export function abortOperator(
 ): void {
   const { accelerator, instance, index } = operator;
   if (operator.startedNs >= 0) state.ledger.endWorkspace(accelerator, instance.binding.workspaceBytes(index));
+  else letContinue(operator);
   for (const tensor of operator.outputs) state.ledger.abandon(tensor.id, accelerator);
   stopWaiting(state, operator, reported === "failed");
   endUses(state, operator);

@@ -63,7 +63,7 @@ export function settleInstance(
     for (const operator of instance.operators) for (const tensor of operator.outputs) dropHolds(state, tensor);
     for (const operator of instance.operators) for (const tensor of operator.outputs) forgetTensorIfGone(state, tensor);
     if (instance.unfinishedOperators === 0) endInstance(state, instance);
-    pending.push(...[...dependents].sort((a, b) => b.id - a.id));
+    for (const dependent of [...dependents].sort((a, b) => b.id - a.id)) pending.push(dependent);
   }
 }
 
@@ -103,6 +103,7 @@ function dropUnscheduled(state: GraphState, operator: OperatorNode, outcome: "ca
   state.frontier.remove(operator);
   operator.state = outcome;
   operator.instance.unfinishedOperators -= 1;
+  letContinue(operator);
   for (const tensor of operator.inputs) {
     tensor.consumers.delete(operator);
     tensor.unissuedConsumers -= 1;
@@ -110,6 +111,11 @@ function dropUnscheduled(state: GraphState, operator: OperatorNode, outcome: "ca
     forgetTensorIfGone(state, tensor);
   }
   forgetReferences(operator);
+}
+
+/** An operator that never started continued nothing: what it was to continue in place can be continued by another one. */
+export function letContinue(operator: OperatorNode): void {
+  for (const { aliases } of operator.outputs) if (aliases !== null) aliases.continued = false;
 }
 
 /** Results that live on must not keep everything that they were ever made from. */

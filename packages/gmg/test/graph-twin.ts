@@ -239,6 +239,7 @@ export class Twin {
 
   /** It failed or was given back: nothing comes of it. */
   abort(operator: TwinOperator): void {
+    if (!operator.started) this.letContinue(operator);
     for (const copy of this.copies) if (copy.tensor.producer === operator) copy.lost = true;
     operator.ended = true;
     operator.recalled = false;
@@ -333,10 +334,16 @@ export class Twin {
         }
       } else if (operator.state === "unscheduled") {
         operator.ended = true;
+        this.letContinue(operator);
       } else continue;
       operator.state = outcome;
     }
     for (const each of dependents) this.settle(each.instance, "failed");
+  }
+
+  /** It never started: what it was to continue in place is as it was. */
+  letContinue(operator: TwinOperator): void {
+    for (const { aliases } of operator.outputs) if (aliases !== null) aliases.continued = false;
   }
 
   /** After each change: notes the holds that fell, and forgets what has left the graph. */

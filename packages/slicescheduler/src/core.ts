@@ -6,6 +6,7 @@ import {
   GlobalMappingGraph,
   type InstanceNode,
   InvariantBrokenError,
+  type MemorySafety,
   type OperatorNode,
   type Outcome,
   type TransferNode,
@@ -14,11 +15,14 @@ import {
 import { type Placement, Scheduler, type SchedulerOptions } from "@slicescheduler/scheduler";
 import { InstanceFailedError } from "./errors.ts";
 import type { AcceleratorNoticeName, ApplicationEvent, MasterEvent, Notice, Reaction } from "./events.ts";
+import { findStandstill, isMoving } from "./standstill.ts";
 
 export interface CoreOptions {
   readonly cluster: ClusterSpec;
   readonly scheduling?: SchedulerOptions;
   readonly arbitration?: ArbitrationOptions;
+  /** See `MemorySafety`. Default `"guaranteed"`. */
+  readonly memorySafety?: MemorySafety;
 }
 
 export interface CoreCounts {
@@ -47,12 +51,16 @@ export class MasterCore {
   /** Accelerators that are being drained, and those of them that were told to be empty. */
   readonly #draining = new Set<number>();
   readonly #drained = new Set<number>();
+  /** Transfers whose receive buffer did not fit. */
+  readonly #starved = new Set<TransferNode>();
+  /** A standstill was told, and nothing has moved since. */
+  #standsStill: boolean = false;
   #lateEvents = 0;
   #operatorsDone = 0;
 
   constructor(options: CoreOptions) {
     const cluster = compileCluster(options.cluster);
-    this.graph = new GlobalMappingGraph(cluster);
+    this.graph = new GlobalMappingGraph(cluster, options.memorySafety);
     this.scheduler = new Scheduler(this.graph, options.scheduling);
     this.#arbiter = new Arbiter(
       {
@@ -76,8 +84,12 @@ export class MasterCore {
       ? this.#executorReports(event, nowNs)
       : this.#applicationAsks(event, nowNs);
     this.#carryOutEffects(nowNs);
+    if (this.#starved.size > 0) this.#retryStarved(nowNs);
     this.#selectTransfers(nowNs);
-    if (frontierMayHaveMoved) this.#issueWhatMayBe(nowNs);
+    if (frontierMayHaveMoved) {
+      do this.#issueWhatMayBe(nowNs);
+      while (this.#mayStandStill() && this.#resolveStandstill(nowNs));
+    }
     if (this.#draining.size > this.#drained.size) this.#tellDrained(nowNs);
     return reaction;
   }
@@ -90,7 +102,8 @@ export class MasterCore {
         instructions.push({ type: "registerTemplate", template: template.spec });
         for (const partition of template.partitions) {
           for (const weight of partition.weights) {
-            if (this.graph.availability(weight.accelerator) !== "down") instructions.push({ type: "loadWeights", ...weight });
+            if (this.graph.availability(weight.accelerator) !== "down")
+              instructions.push({ type: "loadWeights", ...weight });
           }
         }
         return false;
@@ -268,10 +281,16 @@ export class MasterCore {
         this.graph.transferCancelled(transfer, nowNs);
         return;
       case "recvFailed":
-        throw new InvariantBrokenError(
-          `transfer ${transfer.number} had its bytes reserved and its receive buffer was refused: ${event.reason}`,
-          { transfer: transfer.number },
-        );
+        if (this.graph.claims.memorySafety === "guaranteed") {
+          throw new InvariantBrokenError(
+            `transfer ${transfer.number} had its bytes reserved and its receive buffer was refused: ${event.reason}`,
+            { transfer: transfer.number },
+          );
+        }
+        this.#arbiter.failed(transfer.number, nowNs);
+        transfer.state = "starved";
+        this.#starved.add(transfer);
+        return;
     }
   }
 
@@ -282,6 +301,38 @@ export class MasterCore {
       if (this.#arbiter.state(transfer) !== "gone") this.#arbiter.failed(transfer, nowNs);
     }
     this.#tellAccelerator("acceleratorLost", accelerator, nowNs, reason);
+  }
+
+  /** Memory may have been released: transfers whose receive buffer fits now are intents again. */
+  #retryStarved(nowNs: number): void {
+    for (const transfer of this.#starved) {
+      const { number, destination, tensor, state } = transfer;
+      const isGone = this.graph.transfer(number) !== transfer || state !== "starved";
+      const bytes = this.graph.cluster.roundBytes(destination, tensor.bytes);
+      if (!isGone && !this.graph.ledger.fits(destination, bytes)) continue;
+      this.#starved.delete(transfer);
+      if (!isGone) this.#intent(transfer, nowNs);
+    }
+  }
+
+  /** Nothing was issued and nothing moves: if work waits for memory that will not come, the least urgent gives way. */
+  #resolveStandstill(nowNs: number): boolean {
+    const standstill = isMoving(this.graph) ? null : findStandstill(this.graph, this.scheduler, nowNs);
+    if (standstill === null) {
+      this.#standsStill = false;
+      return false;
+    }
+    const { waiters, victim, reason } = standstill;
+    if (victim !== null || !this.#standsStill) {
+      const failed = victim?.id ?? null;
+      this.#reaction.notices.push({ name: "standstill", value: { waiters, failed, reason, atNs: nowNs } });
+    }
+    this.#standsStill = true;
+    if (victim === null) return false;
+    this.#noteReason(victim, `it gave way, since nothing moved any more: ${reason}`);
+    this.graph.fail(victim.id, nowNs);
+    this.#carryOutEffects(nowNs);
+    return true;
   }
 
   #carryOutEffects(nowNs: number): void {
@@ -306,7 +357,8 @@ export class MasterCore {
     if (outcome === "done") notices.push({ name: "instanceDone", value });
     else if (outcome === "cancelled") notices.push({ name: "instanceCancelled", value });
     else {
-      const reason = this.#reasons.get(instance.id) ?? instance.failure ?? "an instance whose results it needs ended without them";
+      const reason =
+        this.#reasons.get(instance.id) ?? instance.failure ?? "an instance whose results it needs ended without them";
       this.#reasons.delete(instance.id);
       notices.push({
         name: "instanceFailed",
@@ -332,6 +384,10 @@ export class MasterCore {
     }
   }
 
+  #mayStandStill(): boolean {
+    return this.graph.unscheduledFrontier.size > 0 || this.#starved.size > 0;
+  }
+
   #issueWhatMayBe(nowNs: number): void {
     for (let placement = this.scheduler.decide(nowNs); placement !== null; placement = this.scheduler.decide(nowNs)) {
       this.#carryOut(placement, nowNs);
@@ -354,7 +410,12 @@ export class MasterCore {
     throw new UnknownAcceleratorError(accelerator, this.graph.cluster.accelerators.length);
   }
 
-  #tellAccelerator<Name extends AcceleratorNoticeName>(name: Name, accelerator: number, atNs: number, reason = ""): void {
+  #tellAccelerator<Name extends AcceleratorNoticeName>(
+    name: Name,
+    accelerator: number,
+    atNs: number,
+    reason = "",
+  ): void {
     const acceleratorName = this.graph.cluster.accelerators[accelerator]?.name ?? "";
     this.#reaction.notices.push({ name, value: { accelerator, acceleratorName, reason, atNs } } as Notice);
   }

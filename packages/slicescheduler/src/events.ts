@@ -2,6 +2,7 @@
 import type { ExecutorEvent, ExecutorInstruction } from "@slicescheduler/executor";
 import type { OutputReference, TemplateSpec } from "@slicescheduler/gmg";
 import type { Decision } from "@slicescheduler/scheduler";
+import type { Waiter } from "./standstill.ts";
 
 /** What the application asks. Numbers of requests and instances are given by the shell and rise. */
 export type ApplicationEvent =
@@ -92,6 +93,13 @@ export interface Notices {
   instanceFailed: InstanceNotice & { readonly error: Error };
   instanceCancelled: InstanceNotice;
   decision: Decision;
+  /** Nothing moves any more and work waits for memory; `failed` is the instance that gives way, null when somebody may still release some. */
+  standstill: {
+    readonly waiters: readonly Waiter[];
+    readonly failed: number | null;
+    readonly reason: string;
+    readonly atNs: number;
+  };
   /** Its results are made again elsewhere, where they can; what cannot go on fails. */
   acceleratorLost: AcceleratorNotice;
   /** It can be placed on: for the first time, or again. */

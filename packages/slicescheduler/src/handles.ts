@@ -1,6 +1,8 @@
-import type { TemplateSpec } from "@slicescheduler/gmg";
+import type { SymbolValues, TemplateSpec } from "@slicescheduler/gmg";
 
 export type SymbolsOf<Spec extends TemplateSpec> = Spec["symbols"][number];
+/** Symbols that have a bound. */
+export type BoundedOf<Spec extends TemplateSpec> = keyof NonNullable<Spec["bounds"]> & SymbolsOf<Spec>;
 export type InputsOf<Spec extends TemplateSpec> = keyof NonNullable<Spec["inputs"]> & string;
 export type OutputsOf<Spec extends TemplateSpec> = keyof Spec["outputs"] & string;
 
@@ -70,7 +72,8 @@ export interface OpenRequestOptions extends RequestOptions {
 }
 
 export interface SubmitOptions<Spec extends TemplateSpec = TemplateSpec> extends RequestOptions {
-  readonly symbols: Readonly<Record<SymbolsOf<Spec>, number>>;
+  /** Values of the template's symbols; one with a declared bound may be left out. */
+  readonly symbols: SymbolValues<SymbolsOf<Spec>, BoundedOf<Spec>>;
   /** Outputs of earlier instances. An input without bytes under these symbols need not be bound. */
   readonly inputs?: Readonly<Partial<Record<InputsOf<Spec>, OutputHandle>>>;
   /** Default: the request of its inputs, or one of its own. */

@@ -1,6 +1,6 @@
 import type { ArbitrationOptions } from "@slicescheduler/arbitration";
 import type { Executor } from "@slicescheduler/executor";
-import type { ClusterSpec } from "@slicescheduler/gmg";
+import type { ClusterSpec, MemorySafety } from "@slicescheduler/gmg";
 import type { SchedulerOptions } from "@slicescheduler/scheduler";
 import { InvalidOptionsError } from "./errors.ts";
 import type { MasterEvent } from "./events.ts";
@@ -12,6 +12,11 @@ export interface SliceSchedulerOptions {
   readonly priorities?: readonly string[];
   readonly scheduling?: SchedulerOptions;
   readonly arbitration?: ArbitrationOptions;
+  /**
+   * `"guaranteed"`: nothing can exceed a memory or wait for one for ever, whatever happens. `"predicted"`, as in the paper: candidates that are
+   * predicted to exceed one are left out, more starts at the same time, and what goes wrong is repaired or fails. Default `"guaranteed"`.
+   */
+  readonly memorySafety?: MemorySafety;
   /** Nanoseconds of this host, only to measure what rounds cost; never decides anything. Default: not measured. */
   readonly hostNowNs?: () => number;
   /** Gets every event with its time, in order: what replays the run exactly. */
@@ -22,7 +27,17 @@ export interface SliceSchedulerOptions {
 
 /** Every option there is, so that a misspelt one is not silently without effect. */
 const KNOWN = {
-  "": ["cluster", "executor", "priorities", "scheduling", "arbitration", "hostNowNs", "onEvent", "onListenerError"],
+  "": [
+    "cluster",
+    "executor",
+    "priorities",
+    "scheduling",
+    "arbitration",
+    "memorySafety",
+    "hostNowNs",
+    "onEvent",
+    "onListenerError",
+  ],
   "scheduling.": [
     "policy",
     "estimators",
@@ -51,6 +66,9 @@ export function checkOptions(options: SliceSchedulerOptions): void {
         faults.push(`${prefix}${name}: there is no such option; there are ${known.join(", ")}`);
     }
   }
+  const { memorySafety = "guaranteed" } = options;
+  if (memorySafety !== "guaranteed" && memorySafety !== "predicted")
+    faults.push(`memorySafety: ${memorySafety} is neither "guaranteed" nor "predicted"`);
   if (priorities !== undefined) {
     if (priorities.length === 0) faults.push("priorities: name at least one class");
     if (new Set(priorities).size < priorities.length)
