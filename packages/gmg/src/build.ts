@@ -62,9 +62,7 @@ export function wireOperator(operator: OperatorNode): void {
   const compiled = instance.template.operators[operator.index];
   if (compiled === undefined) throw new RangeError(`the template has no operator ${operator.index}`);
   const read = compiled.inputs.map(({ slot, operator: producer, output }) =>
-    slot >= 0
-      ? (instance.inputs[slot] ?? null)
-      : (instance.operators[producer]?.outputs[output] as TensorNode),
+    slot >= 0 ? (instance.inputs[slot] ?? null) : (instance.operators[producer]?.outputs[output] as TensorNode),
   );
   operator.inputs = [...new Set(read.filter((tensor) => tensor !== null))];
   compiled.outputs.forEach(({ aliases }, o) => {

@@ -7,7 +7,11 @@ import { compileTemplate, type OperatorInput } from "./template.ts";
 import type { OperatorSpec } from "./types.ts";
 
 const byte = { shape: [1], dtype: "int8" } as const;
-const op = (name: string, inputs: string[], outputs: Record<string, { aliases?: string }> = { o: {} }): OperatorSpec => ({
+const op = (
+  name: string,
+  inputs: string[],
+  outputs: Record<string, { aliases?: string }> = { o: {} },
+): OperatorSpec => ({
   name,
   inputs,
   outputs: Object.fromEntries(Object.entries(outputs).map(([key, more]) => [key, { ...byte, ...more }])),
@@ -34,7 +38,9 @@ function laid({ operators, layout, outputs = {}, slots = 0, options = {} }: Laid
   const template = compileTemplate(spec, cluster);
   const holdings = lifetimesOf(template, layout, options).get(accelerator)?.holdings ?? [];
   const nameOf = ({ operator, output, slot }: OperatorInput) =>
-    slot >= 0 ? `in${slot}` : `${template.operators[operator]?.name}.${template.operators[operator]?.outputs[output]?.name}`;
+    slot >= 0
+      ? `in${slot}`
+      : `${template.operators[operator]?.name}.${template.operators[operator]?.outputs[output]?.name}`;
   const names = holdings.map(({ kind, members }) => `${kind} ${members.map(nameOf).join(" ")}`);
   const pairs = (order: HoldingOrder) =>
     names.flatMap((x, i) => names.flatMap((y, j) => (order.before(i, j) ? [`${x} < ${y}`] : [])));
@@ -56,10 +62,7 @@ test("an input and an output of one operator are there together while it runs, a
 test("what the template's outputs name stays, with its copies, and so does what the caller says", () => {
   const named = laid({ operators: chain, layout: [0, 1, 0], outputs: { out: "a.o" } }, 1);
   expect(named.holdings.get("copy a.o")?.permanent).toBe(true);
-  const said = laid(
-    { operators: chain, layout: [0, 0, 0], options: { permanent: (operator) => operator === 1 } },
-    0,
-  );
+  const said = laid({ operators: chain, layout: [0, 0, 0], options: { permanent: (operator) => operator === 1 } }, 0);
   expect(said.holdings.get("output b.o")?.permanent).toBe(true);
   expect(said.holdings.get("output a.o")?.permanent).toBe(false);
 });
@@ -105,7 +108,10 @@ test("a continued slot is a copy or a growth, whichever the instance finds", () 
 });
 
 test("an output that nobody reads goes with the end of its producer", () => {
-  const { any, rest, holdings } = laid({ operators: [op("a", [], { o: {}, side: {} }), op("b", ["a.o"])], layout: [0, 0] }, 0);
+  const { any, rest, holdings } = laid(
+    { operators: [op("a", [], { o: {}, side: {} }), op("b", ["a.o"])], layout: [0, 0] },
+    0,
+  );
   expect(holdings.get("output a.side")?.freedAfter).toEqual([0]);
   expect(any).toEqual(["output a.side < output b.o"]);
   // At rest it is never there, so it is neither before nor after anything.

@@ -30,7 +30,8 @@ export function recallOperator(state: GraphState, first: OperatorNode, keepInput
  */
 export function unissueOperator(state: GraphState, operator: OperatorNode, refused: boolean): void {
   const { accelerator, inputs, outputs, reads } = operator;
-  for (const tensor of outputs) if (state.ledger.has(tensor.id, accelerator)) state.ledger.abandon(tensor.id, accelerator);
+  for (const tensor of outputs)
+    if (state.ledger.has(tensor.id, accelerator)) state.ledger.abandon(tensor.id, accelerator);
   stopWaiting(state, operator, refused);
   inputs.forEach((tensor, i) => {
     tensor.unissuedConsumers += 1;

@@ -56,7 +56,11 @@ function relocate(state: GraphState, request: RequestNode, nowNs: number): void 
     instance.partition = null;
     instance.need = null;
   }
-  giveUpAllBut(state, request, (tensor) => tensor.retained && tensor.copies[0]?.accelerator === tensor.producer.accelerator);
+  giveUpAllBut(
+    state,
+    request,
+    (tensor) => tensor.retained && tensor.copies[0]?.accelerator === tensor.producer.accelerator,
+  );
   state.claims.keepOnlyHeld(request);
   if (tryToRelocate(state, request, nowNs)) return;
   // What stayed is in the way of the rest: all of it is made again.
@@ -74,7 +78,13 @@ function tryToRelocate(state: GraphState, request: RequestNode, nowNs: number): 
     if (instance.state !== "live") continue;
     instance.allowedPartitions = partitionsLeft(state, instance);
     if (instance.allowedPartitions.length > 0) continue;
-    settleInstance(state, instance, "failed", nowNs, "an accelerator of it was lost, and none of its partitions is left");
+    settleInstance(
+      state,
+      instance,
+      "failed",
+      nowNs,
+      "an accelerator of it was lost, and none of its partitions is left",
+    );
   }
   if (!live.some((instance) => instance.state === "live")) return true;
   return obstacleTo(state, request, request.usedBytes) === null;
