@@ -1,13 +1,13 @@
 /**
- * Upper bounds on the bytes that an instance can hold at once on each accelerator, whatever the order and timing: every
- * output it produces there, every copy it receives there, each at its rounded size; an output that continues a tensor on the
- * same accelerator counts what it adds. Workspace is bounded apart, because only one operator runs at a time.
+ * What instances need and requests claim, in bytes per accelerator, whatever the order and timing: the chain cover of each
+ * template on each partition (docs/chain-cover.md), given where an instance's inputs are.
  */
 import type { Binding } from "./binding.ts";
 import { addInto, maxInto } from "./byte-vectors.ts";
 import type { Cluster } from "./cluster.ts";
+import { type InstanceBound, InstanceBounds } from "./cover-bound.ts";
 import type { InstanceNode, TensorNode } from "./nodes.ts";
-import type { CompiledOperator, CompiledPartition, OperatorInput, Template } from "./template.ts";
+import type { CompiledPartition, Template } from "./template.ts";
 import type { AcceleratorIndex } from "./types.ts";
 
 export interface MemoryNeed {
@@ -16,15 +16,22 @@ export interface MemoryNeed {
   readonly workspaceBytes: Float64Array;
 }
 
-/** Where an external input is before the instance runs, and its size; null when it is not bound. */
-type ExternalInput = { readonly accelerator: AcceleratorIndex; readonly bytes: number } | null;
-
 /** What an instance adds on a partition, given where its inputs are or will be. Linear in its references. */
 export function instanceNeed(instance: InstanceNode, partition: CompiledPartition, cluster: Cluster): MemoryNeed {
-  const inputs = instance.inputs.map((tensor) =>
-    tensor === null ? null : { accelerator: homeOf(tensor, partition.name), bytes: tensor.bytes },
-  );
-  return needOf(instance.binding, partition, cluster, inputs);
+  const homes = instance.inputs.map((tensor) => (tensor === null ? null : homeOf(tensor, partition.name)));
+  return boundOn(instance.template, partition, cluster).need(instance.binding, { homes });
+}
+
+const boundsOfTemplates = new WeakMap<Template, InstanceBounds>();
+
+/** Covers are found once per template and layout. */
+function boundOn(template: Template, partition: CompiledPartition, cluster: Cluster): InstanceBound {
+  let bounds = boundsOfTemplates.get(template);
+  if (bounds === undefined) {
+    bounds = new InstanceBounds(template, cluster);
+    boundsOfTemplates.set(template, bounds);
+  }
+  return bounds.on(partition);
 }
 
 /**
@@ -46,14 +53,15 @@ export function limitsNeed(
   for (const binding of limits) {
     const partition = partitionNamed(binding.template, partitionName);
     if (partition === undefined) return undefined;
-    const arriving = needOf(binding, partition, cluster, freshInputs(binding));
+    const bound = boundOn(binding.template, partition, cluster);
+    const arriving = bound.need(binding, { homes: binding.template.slots.map(() => -1) });
     addInputsEverywhere(arriving.bytes, binding, partition, cluster);
     const key = partition.acceleratorOf.join();
     raise(layouts, key, arriving.bytes);
     maxInto(workspaceBytes, arriving.workspaceBytes);
     maxInto(lingering, copiesOfOutputs(binding, partition, cluster));
     if (binding.template.inputSlots > 0) {
-      const step = needOf(binding, partition, cluster, localInputs(binding, partition)).bytes;
+      const step = bound.need(binding, { homes: homesOfReaders(binding.template, partition) }).bytes;
       addInputsEverywhere(step, binding, partition, cluster);
       maxInto(steps, step);
     }
@@ -79,81 +87,13 @@ export function partitionNamed(template: Template, name: string): CompiledPartit
   return template.partitions.find((partition) => partition.name === name);
 }
 
-function needOf(
-  binding: Binding,
-  partition: CompiledPartition,
-  cluster: Cluster,
-  external: readonly ExternalInput[],
-): MemoryNeed {
-  const { template } = binding;
-  const bytes = new Float64Array(cluster.accelerators.length);
-  const workspaceBytes = new Float64Array(cluster.accelerators.length);
-  const copied = new Set<string>();
-  /** Per operator and output: rounded bytes of the buffer it lives in; one that continues a larger tensor adds nothing. */
-  const buffers: number[][] = [];
-  for (const index of template.order) {
-    const operator = template.operators[index] as CompiledOperator;
-    const at = partition.acceleratorOf[index] as AcceleratorIndex;
-    const isHere = ({ slot, operator: producer }: OperatorInput) =>
-      (slot >= 0 ? external[slot]?.accelerator : partition.acceleratorOf[producer]) === at;
-    for (const input of operator.inputs) {
-      const source = input.slot >= 0 ? (external[input.slot] ?? null) : input;
-      if (source === null || isHere(input)) continue;
-      const key = `${input.slot},${input.operator},${input.output},${at}`;
-      if (copied.has(key)) continue;
-      copied.add(key);
-      bytes[at] = (bytes[at] as number) + cluster.roundBytes(at, inputBytes(binding, input));
-    }
-    buffers[index] = operator.outputs.map((output, o) => {
-      const continued = output.aliases < 0 ? undefined : operator.inputs[output.aliases];
-      const isFresh = continued === undefined || (continued.slot >= 0 && (external[continued.slot] ?? null) === null);
-      const before = isFresh ? 0 : bufferBefore(binding, cluster, at, continued, isHere(continued), buffers);
-      const own = cluster.roundBytes(at, binding.outputBytes(index, o));
-      bytes[at] = (bytes[at] as number) + Math.max(0, own - before);
-      return Math.max(own, before);
-    });
-    const workspace = cluster.roundBytes(at, binding.workspaceBytes(index));
-    workspaceBytes[at] = Math.max(workspaceBytes[at] as number, workspace);
+/** Per input slot the accelerator of an operator that reads it: where it is when it has been continued from step to step. */
+function homesOfReaders(template: Template, partition: CompiledPartition): (AcceleratorIndex | null)[] {
+  const homes: (AcceleratorIndex | null)[] = template.slots.map(() => -1);
+  for (const { index, inputs } of template.operators) {
+    for (const { slot } of inputs) if (slot >= 0) homes[slot] = partition.acceleratorOf[index] as AcceleratorIndex;
   }
-  return { bytes, workspaceBytes };
-}
-
-function inputBytes(binding: Binding, { slot, operator, output }: OperatorInput): number {
-  return slot >= 0 ? binding.inputBytes(slot) : binding.outputBytes(operator, output);
-}
-
-/** What the continued tensor takes already: of its buffer where that is known, of its copy where it was received. */
-function bufferBefore(
-  binding: Binding,
-  cluster: Cluster,
-  at: AcceleratorIndex,
-  input: OperatorInput,
-  isHere: boolean,
-  buffers: readonly (readonly number[])[],
-): number {
-  if (input.slot < 0 && isHere) return buffers[input.operator]?.[input.output] ?? 0;
-  return cluster.roundBytes(at, inputBytes(binding, input));
-}
-
-/** Inputs that come from elsewhere: each is counted as a copy where it is read. */
-function freshInputs(binding: Binding): ExternalInput[] {
-  return Array.from({ length: binding.template.inputSlots }, (_, slot) => ({
-    accelerator: -1,
-    bytes: binding.inputBytes(slot),
-  }));
-}
-
-/** Inputs that are already where their reader runs. */
-function localInputs(binding: Binding, partition: CompiledPartition): ExternalInput[] {
-  const inputs = freshInputs(binding);
-  for (const operator of binding.template.operators) {
-    for (const { slot } of operator.inputs) {
-      if (slot < 0) continue;
-      const accelerator = partition.acceleratorOf[operator.index] as AcceleratorIndex;
-      inputs[slot] = { accelerator, bytes: binding.inputBytes(slot) };
-    }
-  }
-  return inputs;
+  return homes;
 }
 
 /** Copies of named outputs that its own operators received: they stay as long as a later instance is to read the output. */

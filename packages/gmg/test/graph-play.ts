@@ -150,7 +150,9 @@ export class Play {
     const inputs: Record<string, { instance: number; output: string }> = {};
     const symbols: Record<string, number> = { n: (others[1] ?? 0) % 6, s0: 0, s1: 0 };
     for (let slot = 0; slot < template.slots; slot++) {
-      const tensors = known.flatMap(({ operators }) => operators.flatMap(({ outputs }) => outputs));
+      const tensors = known
+        .flatMap(({ operators }) => operators.flatMap(({ outputs }) => outputs))
+        .filter(({ named }) => named);
       // The latest results more often than not, as decode steps have them.
       const tensor = (flags >> slot) % 4 === 0 ? undefined : at(tensors.reverse(), (others[2 + slot] ?? 0) % 5);
       external.push(tensor ?? null);
@@ -224,6 +226,7 @@ export class Play {
           producer: operator,
           bytes: bytesOf(symbols),
           aliases,
+          named: `o${index}_${o}` in template.spec.outputs,
           continued: false,
           retained: retain.has(`o${index}_${o}`),
         });
@@ -369,7 +372,11 @@ export class Play {
   }
 
   release(instance: TwinInstance | undefined, pick: number): boolean {
-    const tensor = at(instance?.operators.flatMap(({ outputs }) => outputs) ?? [], pick);
+    const tensors = instance?.operators.flatMap(({ outputs }) => outputs) ?? [];
+    const tensor = at(
+      tensors.filter(({ named }) => named),
+      pick,
+    );
     if (instance === undefined || tensor === undefined) return false;
     this.graph.releaseOutput(instance.id, outputName(tensor));
     this.twin.release([tensor]);
@@ -407,7 +414,7 @@ export class Play {
     const { twin, graph } = this;
     for (const instance of [...twin.instances]) {
       for (const tensor of instance.operators.flatMap(({ outputs }) => outputs)) {
-        graph.releaseOutput(instance.id, outputName(tensor));
+        if (tensor.named) graph.releaseOutput(instance.id, outputName(tensor));
         twin.release([tensor]);
       }
     }

@@ -39,6 +39,8 @@ export interface TwinTensor {
   readonly producer: TwinOperator;
   readonly bytes: number;
   readonly aliases: TwinTensor | null;
+  /** An output of the template: others are of no use outside of it. */
+  readonly named: boolean;
   continued: boolean;
   retained: boolean;
 }

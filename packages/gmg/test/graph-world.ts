@@ -138,7 +138,12 @@ export function planTemplate(name: string, plan: TemplatePlan, accelerators: num
       weights: operator.weightBytes === 0 ? {} : { shared: 9 },
     })),
     outputs: Object.fromEntries(
-      operators.flatMap(({ outputs }, index) => outputs.map((_, o) => [`o${index}_${o}`, `op${index}.o${o}`])),
+      // A third of them stay inside, and can go as soon as they were read.
+      operators.flatMap(({ outputs }, index) =>
+        outputs.flatMap((_, o) =>
+          (plan.operators[index]?.outputs[o]?.bytes ?? 0) % 3 === 2 ? [] : [[`o${index}_${o}`, `op${index}.o${o}`]],
+        ),
+      ),
     ),
     partitions: plan.layouts.map((layout, i) => ({
       name: PARTITIONS[i] ?? "",

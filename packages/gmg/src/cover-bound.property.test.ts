@@ -1,0 +1,117 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { type Choice, choices, cluster, type Graph, graphOf } from "../test/cover-graphs.ts";
+import { type Exact, exploreAll, firstState, type State, type World } from "../test/cover-twin.ts";
+import { type InstanceBound, InstanceBounds } from "./cover-bound.ts";
+import type { CompiledPartition, OperatorInput } from "./template.ts";
+
+const RUNS = Number(process.env["RUNS"] ?? 80);
+const ACCELERATORS = 3;
+
+interface Case extends Graph {
+  readonly bound: InstanceBound;
+  readonly world: World;
+}
+
+/** @param exactHoldingsMax 0 for the greedy cover everywhere. */
+function caseOf(choice: Choice, heldUntilIssued: boolean, exactHoldingsMax: number): Case {
+  const graph = graphOf(choice);
+  const { binding, inputs, template } = graph;
+  const partition = template.partitions[0] as CompiledPartition;
+  const bound = new InstanceBounds(template, cluster, { heldUntilIssued, exactHoldingsMax }).on(partition);
+  const { acceleratorOf } = partition;
+  return { ...graph, bound, world: { binding, acceleratorOf, accelerators: ACCELERATORS, inputs, heldUntilIssued } };
+}
+
+const modes = fc.record({ heldUntilIssued: fc.boolean(), exactHoldingsMax: fc.constantFrom(256, 0) });
+
+function expectBounds({ bound, binding, inputs, world }: Case, exact: Exact): void {
+  const need = bound.need(binding, inputs);
+  const rest = bound.restNeed(binding, inputs);
+  const first = firstState(world);
+  for (let a = 0; a < ACCELERATORS; a++) {
+    const bytes = need.bytes[a] as number;
+    const restBytes = rest.bytes[a] as number;
+    expect(bytes).toBeGreaterThanOrEqual(exact.bytes[a] as number);
+    expect(bytes).toBeLessThanOrEqual(first.everythingOn(a));
+    expect(restBytes).toBeLessThanOrEqual(bytes);
+    expect(restBytes).toBeGreaterThanOrEqual(exact.restBytes[a] as number);
+    const withWorkspace = restBytes + (rest.workspaceBytes[a] as number);
+    expect(withWorkspace).toBeGreaterThanOrEqual(exact.withWorkspaceBytes[a] as number);
+  }
+}
+
+test("a bound is never below the most over all orders and timings, nor above the sum of everything", () => {
+  fc.assert(
+    fc.property(choices(6), modes, (choice, { heldUntilIssued, exactHoldingsMax }) => {
+      const found = caseOf(choice, heldUntilIssued, exactHoldingsMax);
+      expectBounds(found, exploreAll(found.world));
+    }),
+    { numRuns: RUNS },
+  );
+}, 60_000);
+
+/** Everything that can be freed: each output and slot. */
+function tensorsOf({ template }: Graph): OperatorInput[] {
+  const slots = Array.from({ length: template.inputSlots }, (_, slot) => ({ operator: -1, output: -1, slot }));
+  const outputs = template.operators.flatMap(({ index, outputs: made }) =>
+    made.map((_, output) => ({ operator: index, output, slot: -1 })),
+  );
+  return [...slots, ...outputs];
+}
+
+test("along any run, what remains is never below what is there and what comes, and shrinks to what stays", () => {
+  fc.assert(
+    fc.property(choices(7), modes, fc.array(fc.nat(60), { minLength: 8, maxLength: 8 }), (choice, mode, picks) => {
+      const found = caseOf(choice, mode.heldUntilIssued, mode.exactHoldingsMax);
+      const progress = found.bound.progress(found.binding, found.inputs);
+      const need = found.bound.need(found.binding, found.inputs);
+      const tensors = tensorsOf(found);
+      const remaining: number[][] = [];
+      const held: number[][] = [];
+      let state: State | undefined = firstState(found.world);
+      for (let step = 0; state !== undefined; step++) {
+        const now: State = state;
+        for (let a = 0; a < ACCELERATORS; a++) {
+          for (const tensor of tensors) if (now.isGone(tensor, a)) progress.freed(tensor, a);
+        }
+        remaining.push(Array.from({ length: ACCELERATORS }, (_, a) => progress.remainingBytes(a)));
+        held.push(Array.from({ length: ACCELERATORS }, (_, a) => now.bytesOn(a)));
+        const next: State[] = now.successors();
+        state = next[(picks[step % picks.length] ?? 0) % next.length];
+      }
+      expect(remaining[0]?.every((bytes, a) => bytes <= (need.bytes[a] as number))).toBe(true);
+      for (let a = 0; a < ACCELERATORS; a++) {
+        let later = 0;
+        for (let step = remaining.length - 1; step >= 0; step--) {
+          later = Math.max(later, held[step]?.[a] as number);
+          expect(remaining[step]?.[a]).toBeGreaterThanOrEqual(later);
+          expect(remaining[step]?.[a]).toBeLessThanOrEqual(remaining[step - 1]?.[a] ?? Number.POSITIVE_INFINITY);
+        }
+        expect(remaining.at(-1)?.[a]).toBe(held.at(-1)?.[a]);
+      }
+    }),
+    { numRuns: RUNS },
+  );
+}, 60_000);
+
+test("larger symbols and inputs that are elsewhere never need less", () => {
+  fc.assert(
+    fc.property(choices(8), modes, fc.nat(9), fc.nat(9), (choice, { exactHoldingsMax }, n, m) => {
+      const { bound, template, binding, inputs } = caseOf(choice, true, exactHoldingsMax);
+      const larger = template.bind({ n: choice.n + n, m: choice.m + m });
+      const { homes } = inputs;
+      const atHome = bound.need(binding, { homes });
+      const elsewhere = bound.need(binding, { homes: homes.map(() => -1) });
+      const largerHomes = homes.map((home, slot) => (larger.inputBytes(slot) > 0 ? (home ?? -1) : home));
+      const largerAtHome = bound.need(larger, { homes: largerHomes });
+      const largest = bound.need(larger, { homes: homes.map(() => -1) });
+      for (let a = 0; a < ACCELERATORS; a++) {
+        expect(elsewhere.bytes[a]).toBeGreaterThanOrEqual(atHome.bytes[a] as number);
+        expect(largest.bytes[a]).toBeGreaterThanOrEqual(elsewhere.bytes[a] as number);
+        expect(largest.bytes[a]).toBeGreaterThanOrEqual(largerAtHome.bytes[a] as number);
+      }
+    }),
+    { numRuns: RUNS },
+  );
+}, 60_000);
