@@ -1,27 +1,7 @@
-import { compileCluster } from "@slicescheduler/gmg";
 import { describe, expect, test } from "vitest";
-import { cluster, issue, local, output, recv, register, template } from "../test/world.ts";
-import { ExecutorCore, type ExecutorInstruction } from "./index.ts";
-
-function newCore(): ExecutorCore {
-  const core = new ExecutorCore(compileCluster(cluster));
-  core.execute([register], 0);
-  return core;
-}
-
-/** Everything there is to do, as short words. */
-function drain(core: ExecutorCore, nowNs = 0): string[] {
-  const done: string[] = [];
-  for (let action = core.next(nowNs); action !== undefined; action = core.next(nowNs)) {
-    if (action.type === "startOperator") done.push(`run ${action.instruction.issueNumber}`);
-    else if (action.type === "startTransfer") done.push(`move ${action.transfer.transfer}`);
-    else if ("issueNumber" in action.event) done.push(`${action.event.type} ${action.event.issueNumber}`);
-    else if ("transfer" in action.event) done.push(`${action.event.type} ${action.event.transfer}`);
-    else done.push(`${action.event.type} ${action.event.transfers.join()}`);
-  }
-  core.validate();
-  return done;
-}
+import { drain, newCore } from "../test/drain.ts";
+import { issue, local, output, recv, register, template } from "../test/world.ts";
+import type { ExecutorInstruction } from "./index.ts";
 
 const remote = (tensor: number, transfer: number) => ({ tensor, transfer, source: 0 });
 const consumer = (issueNumber: number, tensor: number, transfer: number) =>
@@ -69,6 +49,24 @@ test("frees what is released before the completion is reported", () => {
   core.operatorEnded(2, 2);
   expect(core.ledger.usedBytes(0)).toBe(0);
   expect(drain(core, 2)).toEqual(["operatorDone 2"]);
+});
+
+test("a copy that is there, or still expected, is held again; one that has gone is not, and that is counted", () => {
+  const core = newCore();
+  const release: ExecutorInstruction = { type: "release", tensor: 1, accelerator: 0 };
+  const hold: ExecutorInstruction = { type: "hold", tensor: 1, accelerator: 0 };
+  core.execute([issue(1), release, hold, issue(2, { inputs: [local(1)], outputs: [] }), release], 0);
+  drain(core);
+  core.operatorEnded(1, 1);
+  core.execute([hold, hold], 1);
+  drain(core, 1);
+  core.operatorEnded(2, 2);
+  drain(core, 2);
+  expect(core.ledger.isHeld(1, 0)).toBe(true);
+  expect(core.stats(2).ignored).toBe(0);
+  core.execute([release, hold, { type: "hold", tensor: 1, accelerator: 1 }], 3);
+  expect([core.ledger.has(1, 0), core.ledger.has(1, 1), core.stats(3).ignored]).toEqual([false, false, 2]);
+  expect(drain(core, 3)).toEqual([]);
 });
 
 test("two consumers share a transfer; withdrawing both ends it while it is planned, and not later", () => {
@@ -156,10 +154,13 @@ test("an operator that does not fit fails with numbers, and the next one has its
     [issue(1, { outputs: [output(1, 600), output(9, 600)] }), issue(2, { workspaceBytes: 1001 }), issue(3)],
     0,
   );
-  const reasons: string[] = [];
+  const failures: unknown[] = [];
   for (let action = core.next(0); action !== undefined; action = core.next(0))
-    if (action.type === "deliver" && action.event.type === "operatorFailed") reasons.push(action.event.reason);
-  expect(reasons).toEqual([expect.stringMatching(/600 of 1000/), expect.stringMatching(/1001 bytes/)]);
+    if (action.type === "deliver" && action.event.type === "operatorFailed") failures.push(action.event);
+  expect(failures).toMatchObject([
+    { cause: "outOfMemory", reason: expect.stringMatching(/600 of 1000/) },
+    { cause: "outOfMemory", reason: expect.stringMatching(/1001 bytes/) },
+  ]);
   expect(core.stats(0)).toMatchObject({ overCapacityRefused: 2, operatorsFailed: 2 });
   expect(core.ledger.usedBytes(0)).toBe(10);
   expect(core.stats(4).accelerators[0]).toMatchObject({ busyNs: 4, operators: 0, peakHbmBytes: 600 });
@@ -171,7 +172,15 @@ test("an input that timing has taken away fails the operator instead of throwing
   drain(core);
   core.operatorFailed(1, 1, "fault");
   core.execute([issue(2, { inputs: [local(1)] }), consumer(3, 1, 7)], 1);
-  expect(drain(core, 1)).toEqual(["operatorFailed 1", "operatorFailed 2", "operatorFailed 3"]);
+  const events = [core.next(1), core.next(1), core.next(1)];
+  expect(events).toMatchObject([
+    { event: { type: "operatorFailed", issueNumber: 1, cause: "fault", reason: "fault" } },
+    {
+      event: { type: "operatorFailed", issueNumber: 2, cause: "inputLost", reason: expect.stringMatching(/tensor 1/) },
+    },
+    { event: { type: "operatorFailed", issueNumber: 3, cause: "inputLost" } },
+  ]);
+  expect(drain(core, 1)).toEqual([]);
   expect(core.leftovers()).toEqual({ operators: [], tensors: [], transfers: [] });
 });
 
@@ -249,6 +258,8 @@ describe("instructions that no correct master gives", () => {
     ["a receive of another size", recv(7, 1, 11), "INVALID_INSTRUCTION"],
     ["a send before its receive", send(7), "ILLEGAL_MOVE"],
     ["weights over the capacity", { type: "loadWeights", accelerator: 0, name: "w", bytes: 1001 }, "OVER_CAPACITY"],
+    ["a hold nowhere", { type: "hold", tensor: 1, accelerator: 7 }, "UNKNOWN_ACCELERATOR"],
+    ["a hold of no tensor", { type: "hold", tensor: -1, accelerator: 0 }, "INVALID_INSTRUCTION"],
     ["a release nowhere", { type: "release", tensor: 1, accelerator: 7 }, "UNKNOWN_ACCELERATOR"],
     [
       "another template of the same name",

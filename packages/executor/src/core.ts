@@ -1,44 +1,27 @@
-import {
-  type Cluster,
-  compileTemplate,
-  MemoryExceededError,
-  ResidencyLedger,
-  type Template,
-} from "@slicescheduler/gmg";
+import { type Cluster, MemoryExceededError, ResidencyLedger, type Template } from "@slicescheduler/gmg";
+import { ActionLine, type ExecutorAction } from "./actions.ts";
 import { checkAdmissible, type Surroundings, whyUnavailable } from "./admission.ts";
 import { Attempts } from "./attempts.ts";
 import { ExecutorError } from "./errors.ts";
 import { checkAccelerator, checkIssue, checkRecv, checkWhole } from "./instructions.ts";
+import { Presence } from "./presence.ts";
 import { AcceleratorQueue } from "./queue.ts";
 import { type ExecutorStats, type Leftovers, leftoversOf, Tally } from "./stats.ts";
+import { Templates } from "./templates.ts";
 import { type PendingTransfer, TransferTable } from "./transfers.ts";
-import type { ExecutorEvent, ExecutorInstruction, IssueInstruction } from "./types.ts";
-
-/** What the backend does next. */
-export type ExecutorAction =
-  /** Hand the event to the master. */
-  | { readonly type: "deliver"; readonly event: ExecutorEvent }
-  /** Run the operator, then call `operatorEnded` or `operatorFailed`. */
-  | {
-      readonly type: "startOperator";
-      readonly instruction: IssueInstruction;
-      /** How often this operator of this instance was issued in vain before: withdrawn or failed. */
-      readonly attempt: number;
-    }
-  /** Move the data, then call `transferEnded` or `transferFailed`. */
-  | { readonly type: "startTransfer"; readonly transfer: StartedTransfer };
-
-export interface StartedTransfer {
-  readonly transfer: number;
-  readonly tensor: number;
-  readonly source: number;
-  readonly destination: number;
-  readonly bytes: number;
-}
+import type { ExecutorInstruction, IssueInstruction, OperatorFailure } from "./types.ts";
 
 export interface ExecutorCoreOptions {
   /** Called for each copy that is freed or will never be written, while a call of the core is still at work. */
   readonly onFreed?: (tensor: number, accelerator: number) => void;
+}
+
+/** What was under way when an accelerator was lost. The backend stops it, or lets its end come: that will be ignored. */
+export interface LostWork {
+  /** Issue numbers. One whose start `next` has not given yet is never started. */
+  readonly operators: readonly number[];
+  /** Those that were sending, from and to the accelerator; likewise. */
+  readonly transfers: readonly number[];
 }
 
 type Instruction<Type extends ExecutorInstruction["type"]> = Extract<ExecutorInstruction, { type: Type }>;
@@ -58,7 +41,8 @@ export class ExecutorCore {
   readonly #queues: readonly AcceleratorQueue[];
   readonly #transfers: TransferTable;
   readonly #surroundings: Surroundings;
-  readonly #templates = new Map<string, Template>();
+  readonly #templates: Templates;
+  readonly #presence: Presence;
   /** Accelerator of every operator in a queue, by issue number. */
   readonly #acceleratorOf = new Map<number, number>();
   /** Bytes of every transfer that has its receive buffer. */
@@ -67,8 +51,7 @@ export class ExecutorCore {
   readonly #tally: Tally;
   /** Accelerators on which something may be able to start. */
   readonly #touched = new Set<number>();
-  #actions: ExecutorAction[] = [];
-  #taken = 0;
+  readonly #line = new ActionLine();
   #newestIssue = -1;
 
   constructor(cluster: Cluster, options: ExecutorCoreOptions = {}) {
@@ -77,6 +60,8 @@ export class ExecutorCore {
     this.#queues = cluster.accelerators.map(({ index }) => new AcceleratorQueue(index, this.ledger));
     this.#transfers = new TransferTable(cluster.accelerators.length, this.ledger);
     this.#surroundings = { cluster, ledger: this.ledger, transfers: this.#transfers };
+    this.#templates = new Templates(cluster);
+    this.#presence = new Presence(cluster);
     this.#tally = new Tally(cluster.accelerators.length);
   }
 
@@ -104,7 +89,7 @@ export class ExecutorCore {
     const raised: number[] = [];
     for (const { tensor } of instruction.outputs) this.#transfers.raise(tensor, queue.accelerator, nowNs, raised);
     this.#raise(raised);
-    this.#deliver({ type: "operatorDone", issueNumber, observedNs: observedNs ?? nowNs - startedNs });
+    this.#line.deliver({ type: "operatorDone", issueNumber, observedNs: observedNs ?? nowNs - startedNs });
   }
 
   /** A started operator has ended without outputs. */
@@ -114,7 +99,7 @@ export class ExecutorCore {
     const { instruction, startedNs } = queue.fail(issueNumber, nowNs);
     this.#forget(issueNumber, queue.accelerator);
     this.#tally.ranOperator(queue.accelerator, nowNs - startedNs);
-    this.#failed(instruction, nowNs, reason);
+    this.#failed(instruction, nowNs, "fault", reason);
   }
 
   /** A started transfer has ended. One that is not sending is late or a duplicate: ignored and counted. */
@@ -125,7 +110,7 @@ export class ExecutorCore {
     this.#tally.moved(source, destination);
     this.#queueAt(destination).arrived(tensor, nowNs);
     this.#touched.add(destination);
-    this.#deliver({ type: "transferDone", transfer, observedNs: observedNs ?? nowNs - sendNs });
+    this.#line.deliver({ type: "transferDone", transfer, observedNs: observedNs ?? nowNs - sendNs });
     const raised: number[] = [];
     this.#transfers.raise(tensor, destination, nowNs, raised);
     this.#raise(raised);
@@ -137,37 +122,70 @@ export class ExecutorCore {
     const { tensor, destination } = this.#transfers.end(transfer, "failed", nowNs);
     this.#bytesOf.delete(transfer);
     this.#lose(tensor, destination, nowNs);
-    this.#deliver({ type: "transferFailed", transfer, reason });
+    this.#line.deliver({ type: "transferFailed", transfer, reason });
+  }
+
+  /**
+   * An accelerator is gone with everything on it: its queue, its memory, and transfers from and to it at whatever step.
+   * Of all that nothing is reported but `acceleratorLost`, after the events already in line. Returns what was under way;
+   * its completions are late. One that is absent already: ignored and counted. Throws UNKNOWN_ACCELERATOR.
+   * Costs O(its operators and copies + pending transfers).
+   */
+  loseAccelerator(accelerator: number, nowNs: number, reason: string): LostWork {
+    const queue = this.#queueAt(accelerator);
+    if (!this.#presence.change(accelerator, true)) {
+      this.#tally.ignored++;
+      return { operators: [], transfers: [] };
+    }
+    const { running } = queue;
+    const transfers = this.#transfers.loseAccelerator(accelerator, nowNs);
+    for (const { transfer } of transfers) this.#bytesOf.delete(transfer);
+    for (const { instruction } of queue.loseEverything(nowNs)) {
+      this.#acceleratorOf.delete(instruction.issueNumber);
+      this.#attempts.inVain(instruction.instance, instruction.operator);
+    }
+    this.#tally.lost(accelerator, running === null ? 0 : nowNs - running.startedNs);
+    const operators = running === null ? [] : [running.instruction.issueNumber];
+    const sending = transfers.filter(({ sendNs }) => sendNs >= 0).map(({ transfer }) => transfer);
+    this.#line.dropStarts(new Set(operators), new Set(sending));
+    this.#line.deliver({ type: "acceleratorLost", accelerator, reason });
+    for (const { tensor, source, destination } of transfers)
+      if (source === accelerator) this.#lose(tensor, destination, nowNs);
+    return { operators, transfers: sending };
+  }
+
+  /**
+   * An absent accelerator is there, empty: without weights. Instructions that concern it are carried out from the moment at
+   * which `next` gives its `acceleratorReturned`. One that is there already: ignored and counted. Throws UNKNOWN_ACCELERATOR.
+   */
+  returnAccelerator(accelerator: number): void {
+    this.#queueAt(accelerator);
+    if (this.#presence.change(accelerator, false)) this.#line.deliver({ type: "acceleratorReturned", accelerator });
+    else this.#tally.ignored++;
   }
 
   /** The next thing to do; undefined when everything possible at this time is done. */
   next(nowNs: number): ExecutorAction | undefined {
-    if (this.#taken === this.#actions.length) {
-      this.#actions = [];
-      this.#taken = 0;
-      if (this.#touched.size > 0) this.#startIdle(nowNs);
+    if (this.#line.isEmpty && this.#touched.size > 0) this.#startIdle(nowNs);
+    const action = this.#line.take();
+    if (action?.type === "deliver") {
+      const { event } = action;
+      if (event.type === "acceleratorLost" || event.type === "acceleratorReturned")
+        this.#presence.told(event.accelerator);
     }
-    const action = this.#actions[this.#taken];
-    if (action !== undefined) this.#taken++;
     return action;
   }
 
   /** Throws UNKNOWN_TEMPLATE. */
   template(name: string): Template {
-    const template = this.#templates.get(name);
-    if (template === undefined)
-      throw new ExecutorError(
-        "UNKNOWN_TEMPLATE",
-        `template ${JSON.stringify(name)} is not registered; register it first`,
-      );
-    return template;
+    return this.#templates.get(name);
   }
 
   stats(nowNs: number): ExecutorStats {
-    return this.#tally.stats(this.cluster, this.ledger, this.#queues, nowNs);
+    return this.#tally.stats(this.cluster, this.ledger, this.#queues, this.#presence, nowNs);
   }
 
-  /** What is there besides weights; all of it empty after a run that lost nothing. */
+  /** What is there besides weights; all of it empty after a run that released everything. */
   leftovers(): Leftovers {
     return leftoversOf(this.ledger, this.#queues, this.#transfers);
   }
@@ -175,13 +193,14 @@ export class ExecutorCore {
   /** Recounts the whole state from scratch. Throws INVARIANT_BROKEN. */
   validate(): void {
     this.ledger.validate();
+    this.#transfers.validate();
     for (const queue of this.#queues) queue.validate();
   }
 
   #apply(instruction: ExecutorInstruction, nowNs: number, raised: number[]): void {
     switch (instruction.type) {
       case "registerTemplate":
-        this.#register(instruction);
+        this.#templates.register(instruction.template);
         break;
       case "loadWeights":
         this.#loadWeights(instruction);
@@ -201,30 +220,23 @@ export class ExecutorCore {
       case "activateSend":
         this.#send(instruction, nowNs);
         break;
+      case "hold":
       case "release":
-        this.#release(instruction);
+        this.#keep(instruction);
         break;
       default:
         unknownInstruction(instruction);
     }
   }
 
-  #register({ template: spec }: Instruction<"registerTemplate">): void {
-    const template = compileTemplate(spec, this.cluster);
-    const before = this.#templates.get(template.name);
-    if (before !== undefined && JSON.stringify(before.spec) !== JSON.stringify(template.spec)) {
-      throw new ExecutorError(
-        "TEMPLATE_CONFLICT",
-        `template ${JSON.stringify(template.name)} is registered already with another specification; give this one another name`,
-      );
-    }
-    if (before === undefined) this.#templates.set(template.name, template);
-  }
-
   #loadWeights(instruction: Instruction<"loadWeights">): void {
     const { accelerator, name, bytes } = instruction;
     checkAccelerator(instruction, "accelerator", accelerator, this.#queues.length);
     checkWhole(instruction, "bytes", bytes);
+    if (!this.#presence.serves(accelerator)) {
+      this.#tally.ignored++;
+      return;
+    }
     try {
       this.ledger.loadWeights(accelerator, name, bytes);
     } catch (cause) {
@@ -243,10 +255,14 @@ export class ExecutorCore {
     }
     checkAdmissible(instruction, this.template(instruction.template), this.#surroundings);
     this.#newestIssue = issueNumber;
+    if (!this.#presence.serves(accelerator)) {
+      this.#tally.ignored++;
+      return;
+    }
     for (const input of inputs) {
       const reason = whyUnavailable(input, accelerator, this.#surroundings);
       if (reason !== null) {
-        this.#failed(instruction, nowNs, reason);
+        this.#failed(instruction, nowNs, "inputLost", reason);
         return;
       }
     }
@@ -285,7 +301,7 @@ export class ExecutorCore {
     }
     this.#attempts.inVain(instruction.instance, instruction.operator);
     this.#cancelOnward(instruction, nowNs);
-    this.#deliver({ type: "withdrawn", issueNumber });
+    this.#line.deliver({ type: "withdrawn", issueNumber });
   }
 
   #receive(instruction: Instruction<"activateRecv">, nowNs: number): void {
@@ -299,10 +315,10 @@ export class ExecutorCore {
     const refused = this.#transfers.receive(transfer, bytes, nowNs);
     if (refused === null) {
       this.#bytesOf.set(transfer, bytes);
-      this.#deliver({ type: "recvReady", transfer });
+      this.#line.deliver({ type: "recvReady", transfer });
     } else {
       this.#tally.overCapacityRefused++;
-      this.#deliver({ type: "recvFailed", transfer, reason: refused });
+      this.#line.deliver({ type: "recvFailed", transfer, reason: refused });
     }
   }
 
@@ -313,14 +329,16 @@ export class ExecutorCore {
     }
     const { tensor, source, destination } = this.#transfers.send(transfer, nowNs);
     const bytes = this.#bytesOf.get(transfer) ?? 0;
-    this.#actions.push({ type: "startTransfer", transfer: { transfer, tensor, source, destination, bytes } });
+    this.#line.push({ type: "startTransfer", transfer: { transfer, tensor, source, destination, bytes } });
   }
 
-  #release(instruction: Instruction<"release">): void {
-    const { tensor, accelerator } = instruction;
+  /** A copy that has gone is neither held nor released any more. */
+  #keep(instruction: Instruction<"hold" | "release">): void {
+    const { type, tensor, accelerator } = instruction;
     checkAccelerator(instruction, "accelerator", accelerator, this.#queues.length);
     checkWhole(instruction, "tensor", tensor);
-    if (this.ledger.isHeld(tensor, accelerator)) this.ledger.release(tensor, accelerator);
+    if (type === "hold" && this.ledger.has(tensor, accelerator)) this.ledger.hold(tensor, accelerator);
+    else if (type === "release" && this.ledger.isHeld(tensor, accelerator)) this.ledger.release(tensor, accelerator);
     else this.#tally.ignored++;
   }
 
@@ -335,22 +353,22 @@ export class ExecutorCore {
         const { issueNumber } = instruction;
         if (start.refused === null) {
           const attempt = this.#attempts.of(instruction.instance, instruction.operator);
-          this.#actions.push({ type: "startOperator", instruction, attempt });
-          this.#deliver({ type: "operatorStarted", issueNumber });
+          this.#line.push({ type: "startOperator", instruction, attempt });
+          this.#line.deliver({ type: "operatorStarted", issueNumber });
           break;
         }
         this.#tally.overCapacityRefused++;
         this.#acceleratorOf.delete(issueNumber);
-        this.#failed(instruction, nowNs, start.refused);
+        this.#failed(instruction, nowNs, "outOfMemory", start.refused);
       }
     }
   }
 
-  #failed(instruction: IssueInstruction, nowNs: number, reason: string): void {
+  #failed(instruction: IssueInstruction, nowNs: number, cause: OperatorFailure, reason: string): void {
     this.#tally.failed++;
     this.#attempts.inVain(instruction.instance, instruction.operator);
     this.#cancelOnward(instruction, nowNs);
-    this.#deliver({ type: "operatorFailed", issueNumber: instruction.issueNumber, reason });
+    this.#line.deliver({ type: "operatorFailed", issueNumber: instruction.issueNumber, cause, reason });
   }
 
   /** The operator's outputs will not come: neither will their transfers. */
@@ -361,7 +379,7 @@ export class ExecutorCore {
 
   #cancelled({ transfer, tensor, destination }: PendingTransfer, nowNs: number): void {
     this.#lose(tensor, destination, nowNs);
-    this.#deliver({ type: "transferCancelled", transfer });
+    this.#line.deliver({ type: "transferCancelled", transfer });
   }
 
   /** An expected copy will not come: neither will the copies that were to be made of it. */
@@ -370,7 +388,7 @@ export class ExecutorCore {
     for (let copy = lost.pop(); copy !== undefined; copy = lost.pop()) {
       for (const onward of this.#transfers.cancelFrom(copy.tensor, copy.destination, nowNs)) {
         lost.push(onward);
-        this.#deliver({ type: "transferCancelled", transfer: onward.transfer });
+        this.#line.deliver({ type: "transferCancelled", transfer: onward.transfer });
       }
       this.#queueAt(copy.destination).lose(copy.tensor);
     }
@@ -412,11 +430,7 @@ export class ExecutorCore {
 
   #raise(raised: number[]): void {
     if (raised.length === 0) return;
-    this.#deliver({ type: "intentsRaised", transfers: raised.sort((a, b) => a - b) });
-  }
-
-  #deliver(event: ExecutorEvent): void {
-    this.#actions.push({ type: "deliver", event });
+    this.#line.deliver({ type: "intentsRaised", transfers: raised.sort((a, b) => a - b) });
   }
 
   #queueAt(accelerator: number): AcceleratorQueue {

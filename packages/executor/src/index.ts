@@ -1,9 +1,5 @@
-export {
-  type ExecutorAction,
-  ExecutorCore,
-  type ExecutorCoreOptions,
-  type StartedTransfer,
-} from "./core.ts";
+export type { ExecutorAction, StartedTransfer } from "./actions.ts";
+export { ExecutorCore, type ExecutorCoreOptions, type LostWork } from "./core.ts";
 export {
   DEFAULT_FLOPS_PER_SECOND,
   DEFAULT_HBM_BYTES_PER_SECOND,
@@ -14,6 +10,7 @@ export {
 } from "./durations.ts";
 export { ExecutorError, type ExecutorErrorCode } from "./errors.ts";
 export { Noise } from "./noise.ts";
+export type { Outage } from "./outages.ts";
 export { AcceleratorQueue, type QueuedOperator, type QueueStart } from "./queue.ts";
 export {
   EVENT_KIND,

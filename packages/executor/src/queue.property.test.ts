@@ -7,7 +7,7 @@ import { AcceleratorQueue, type IssueInstruction } from "./index.ts";
 const pick = fc.nat({ max: 1 << 20 });
 const command = fc.oneof(
   {
-    weight: 6,
+    weight: 60,
     arbitrary: fc.record({
       type: fc.constant("issue" as const),
       rank: fc.nat({ max: 2 }),
@@ -17,15 +17,18 @@ const command = fc.oneof(
       workspaceBytes: fc.nat({ max: 40 }),
     }),
   },
-  { weight: 2, arbitrary: fc.record({ type: fc.constant("expect" as const), bytes: fc.nat({ max: 60 }) }) },
+  { weight: 20, arbitrary: fc.record({ type: fc.constant("expect" as const), bytes: fc.nat({ max: 60 }) }) },
+  // It undoes what the others have built up.
+  { weight: 3, arbitrary: fc.record({ type: fc.constant("loseEverything" as const) }) },
   {
-    weight: 8,
+    weight: 80,
     arbitrary: fc.record({
       type: fc.constantFrom(
         "arrive",
         "activate",
         "withdraw",
         "release",
+        "hold",
         "end",
         "end",
         "fail",
@@ -59,6 +62,7 @@ class Pair {
   run(next: Command): void {
     if (next.type === "issue") this.#issue(next);
     else if (next.type === "expect") this.#expect(next.bytes);
+    else if (next.type === "loseEverything") this.#loseEverything();
     else this.#step(next.type, next.pick);
   }
 
@@ -116,7 +120,18 @@ class Pair {
     this.twin.tensors.set(tensor, { bytes, state: "expected", held: true });
   }
 
-  #step(type: Exclude<Command, { type: "issue" | "expect" }>["type"], at: number): void {
+  #loseEverything(): void {
+    const { queued } = this.twin;
+    const before = this.twin.thatAre(({ state }) => state !== "gone").length + this.freed.length;
+    const lost = this.queue.loseEverything(this.nowNs);
+    expect(lost.map(({ instruction, state }) => [instruction, state])).toEqual(
+      queued.map(({ instruction }) => [instruction, "lost"]),
+    );
+    this.twin.loseEverything();
+    expect(this.freed).toHaveLength(before);
+  }
+
+  #step(type: Exclude<Command, { type: "issue" | "expect" | "loseEverything" }>["type"], at: number): void {
     const { twin, queue, nowNs } = this;
     const made = new Set(twin.operators.flatMap(({ instruction }) => instruction.outputs.map(({ tensor }) => tensor)));
     const coming = [...twin.tensors].filter(([tensor, { state }]) => state === "expected" && !made.has(tensor));
@@ -133,11 +148,11 @@ class Pair {
       found.state = "gone";
       for (const { instruction, lost } of twin.queued)
         if (instruction.inputs.some((input) => input.tensor === tensor)) lost.add(tensor);
-    } else if (type === "release" && twin.tensors.size > 0) {
+    } else if ((type === "release" || type === "hold") && twin.tensors.size > 0) {
       const [copy, state] = [...twin.tensors][at % twin.tensors.size] ?? [-1, undefined];
       if (state === undefined || state.state === "gone") return;
-      this.ledger.release(copy, 0);
-      state.held = false;
+      this.ledger[type](copy, 0);
+      state.held = type === "hold";
       twin.settle(nowNs);
     } else if (operator !== undefined) this.#operatorStep(type, operator);
   }
@@ -181,6 +196,7 @@ test("a queue does what a list does that is sorted every time, and never passes 
   const steps = fc.array(fc.tuple(command, fc.nat({ max: 2 })), { maxLength: 60, size: "max" });
   let started = 0;
   let refused = 0;
+  let lost = 0;
   fc.assert(
     fc.property(steps, fc.constantFrom(120, 400, 100_000), (commands, capacityBytes) => {
       const pair = new Pair(capacityBytes);
@@ -191,10 +207,12 @@ test("a queue does what a list does that is sorted every time, and never passes 
       }
       started += pair.twin.operators.filter(({ ended }) => ended === "done").length;
       refused += pair.twin.operators.filter(({ ended }) => ended === "failed").length;
+      lost += pair.twin.operators.filter(({ ended }) => ended === "lost").length;
     }),
     { numRuns: 120 },
   );
   // The commands reach what they are to test.
-  expect(started).toBeGreaterThan(20);
-  expect(refused).toBeGreaterThan(10);
+  expect(started).toBeGreaterThan(5);
+  expect(refused).toBeGreaterThan(2);
+  expect(lost).toBeGreaterThan(2);
 });

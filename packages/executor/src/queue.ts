@@ -1,5 +1,6 @@
 import { MemoryExceededError, type ResidencyLedger } from "@slicescheduler/gmg";
 import { ExecutorError } from "./errors.ts";
+import { checkCounts } from "./recount.ts";
 import { type Life, move, QUEUE_MOVES, type QueueState } from "./states.ts";
 import type { IssueInstruction } from "./types.ts";
 
@@ -37,7 +38,8 @@ export interface QueueStart {
  * for the accelerator's memory. A pure state machine; `nowNs` only ever comes in as an argument and must not step back.
  *
  * An operator lives like this: `issue` → blocked until `arrived` for each missing input → ready → activated, unless it is
- * held back until `activate` → `start` → `end` or `fail`. `withdraw` takes it back at any time before it runs.
+ * held back until `activate` → `start` → `end` or `fail`. `withdraw` takes it back at any time before it runs;
+ * `loseEverything` ends whatever is there.
  * Errors: ILLEGAL_MOVE with the operator's history, and those of the ledger. Cost: O(inputs + outputs) per call, plus moving
  * the activated operators behind one that is inserted or removed.
  */
@@ -170,6 +172,21 @@ export class AcceleratorQueue {
     return entry;
   }
 
+  /**
+   * The accelerator is lost with every operator here, the running one too, and all of its memory. Returns the operators in
+   * the order of issue. Transfers out of here have to end before: their sends go with the memory.
+   */
+  loseEverything(nowNs: number): readonly QueuedOperator[] {
+    const lost = [...this.#entries.values()];
+    for (const entry of lost) this.#move(entry, "lost", nowNs);
+    this.#entries.clear();
+    this.#activated.length = 0;
+    this.#waiting.clear();
+    this.#running = null;
+    this.#ledger.loseEverything(this.accelerator);
+    return lost;
+  }
+
   /** Whether an operator here waits for this tensor. */
   isAwaited(tensor: number): boolean {
     return this.#waiting.has(tensor);
@@ -204,6 +221,10 @@ export class AcceleratorQueue {
     const sorted = [...this.#entries.values()].filter(({ state }) => state === "activated").sort(lastFirst);
     if (sorted.length !== this.#activated.length || sorted.some((entry, at) => entry !== this.#activated[at]))
       throw new ExecutorError("INVARIANT_BROKEN", `accelerator ${this.accelerator} has its activated out of order`);
+    const uses = new Map<number, number>();
+    for (const entry of this.#entries.values())
+      for (const tensor of entry.uses) uses.set(tensor, (uses.get(tensor) ?? 0) + 1);
+    checkCounts(this.#ledger, this.accelerator, "uses", uses);
   }
 
   #await(tensor: number, entry: Entry): void {

@@ -8,8 +8,10 @@ export const EVENT_KIND = {
   operator: 0,
   /** A transfer ends; its number is the transfer number. */
   transfer: 1,
+  /** An accelerator of the virtual executor is lost or returns. */
+  outage: 2,
   /** Whatever the application wants to do then, for example the arrival of a request in a replay. */
-  application: 2,
+  application: 3,
 } as const;
 
 /** What orders events of one instant. */

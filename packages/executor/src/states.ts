@@ -10,8 +10,18 @@ import { ExecutorError } from "./errors.ts";
  * | done        | –   | –      | no  | present   |
  * | failed      | –   | –      | no  | forgotten |
  * | withdrawn   | –   | –      | no  | forgotten |
+ * | lost        | –   | –      | no  | gone, with the accelerator |
  */
-export type QueueState = "issued" | "blocked" | "ready" | "activated" | "running" | "done" | "failed" | "withdrawn";
+export type QueueState =
+  | "issued"
+  | "blocked"
+  | "ready"
+  | "activated"
+  | "running"
+  | "done"
+  | "failed"
+  | "withdrawn"
+  | "lost";
 
 /** Legal moves of an operator in its queue, by the state they end in. */
 export const QUEUE_MOVES: Readonly<Record<QueueState, readonly QueueState[]>> = {
@@ -23,13 +33,15 @@ export const QUEUE_MOVES: Readonly<Record<QueueState, readonly QueueState[]>> = 
   done: ["running"],
   failed: ["activated", "running"],
   withdrawn: ["blocked", "ready", "activated"],
+  lost: ["blocked", "ready", "activated", "running"],
 };
 
 /**
  * The steps of a transfer: planned until its tensor is at the source, then an intent, then the two admitted halves.
- * An intent that was raised runs to its end, also when nobody waits for it any more.
+ * An intent that was raised runs to its end, also when nobody waits for it any more. At any step it is lost with the
+ * accelerator at either of its ends.
  */
-export type TransferState = "planned" | "intent" | "receiving" | "sending" | "done" | "failed" | "cancelled";
+export type TransferState = "planned" | "intent" | "receiving" | "sending" | "done" | "failed" | "cancelled" | "lost";
 
 /** Legal moves of a transfer, by the state they end in. */
 export const TRANSFER_MOVES: Readonly<Record<TransferState, readonly TransferState[]>> = {
@@ -40,6 +52,7 @@ export const TRANSFER_MOVES: Readonly<Record<TransferState, readonly TransferSta
   done: ["sending"],
   failed: ["sending"],
   cancelled: ["planned"],
+  lost: ["planned", "intent", "receiving", "sending"],
 };
 
 /** Where something is in its life, with every move it made, for the message of an illegal one. */

@@ -1,11 +1,12 @@
 import type { Cluster, ResidencyLedger } from "@slicescheduler/gmg";
+import type { Presence } from "./presence.ts";
 import type { AcceleratorQueue } from "./queue.ts";
 import type { QueueState, TransferState } from "./states.ts";
 import type { TransferTable } from "./transfers.ts";
 
 export interface AcceleratorStats {
   readonly name: string;
-  /** Time with an operator running, the present one's until now included. */
+  /** Time with an operator running, the present one's until now included, and of one that was lost until the loss. */
   readonly busyNs: number;
   /** In use now: baseline, weights, buffers and workspace. */
   readonly usedHbmBytes: number;
@@ -15,15 +16,18 @@ export interface AcceleratorStats {
   /** Transfers that arrived here, and that left from here. */
   readonly transfersIn: number;
   readonly transfersOut: number;
+  /** How often it was lost, and whether it is absent now. */
+  readonly losses: number;
+  readonly absent: boolean;
 }
 
 export interface ExecutorStats {
   readonly accelerators: readonly AcceleratorStats[];
   /** Allocations that would have passed a capacity: operators failed, receive buffers refused, weights refused. */
   readonly overCapacityRefused: number;
-  /** Operators that ended without outputs, for whatever reason. */
+  /** Operators that ended without outputs, for whatever reason; those lost with an accelerator are not among them. */
   readonly operatorsFailed: number;
-  /** Late or duplicate instructions and completions, which changed nothing. */
+  /** Late or duplicate messages and those that concern an absent accelerator, all of which changed nothing. */
   readonly ignored: number;
 }
 
@@ -59,6 +63,7 @@ interface Count {
   operators: number;
   transfersIn: number;
   transfersOut: number;
+  losses: number;
 }
 
 /** Counts what happened on each accelerator. */
@@ -74,6 +79,7 @@ export class Tally {
       operators: 0,
       transfersIn: 0,
       transfersOut: 0,
+      losses: 0,
     }));
   }
 
@@ -84,6 +90,14 @@ export class Tally {
     count.busyNs += durationNs;
   }
 
+  /** An accelerator was lost after an operator had run there in vain. */
+  lost(accelerator: number, durationNs: number): void {
+    const count = this.#counts[accelerator];
+    if (count === undefined) return;
+    count.losses++;
+    count.busyNs += durationNs;
+  }
+
   moved(source: number, destination: number): void {
     const from = this.#counts[source];
     const to = this.#counts[destination];
@@ -91,7 +105,13 @@ export class Tally {
     if (to !== undefined) to.transfersIn++;
   }
 
-  stats(cluster: Cluster, ledger: ResidencyLedger, queues: readonly AcceleratorQueue[], nowNs: number): ExecutorStats {
+  stats(
+    cluster: Cluster,
+    ledger: ResidencyLedger,
+    queues: readonly AcceleratorQueue[],
+    presence: Presence,
+    nowNs: number,
+  ): ExecutorStats {
     return {
       accelerators: this.#counts.map((count, index) => {
         const running = queues[index]?.running ?? null;
@@ -103,6 +123,8 @@ export class Tally {
           operators: count.operators,
           transfersIn: count.transfersIn,
           transfersOut: count.transfersOut,
+          losses: count.losses,
+          absent: presence.isAbsent(index),
         };
       }),
       overCapacityRefused: this.overCapacityRefused,

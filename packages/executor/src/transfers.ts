@@ -1,5 +1,6 @@
 import { MemoryExceededError, type ResidencyLedger } from "@slicescheduler/gmg";
 import { ExecutorError } from "./errors.ts";
+import { checkCounts } from "./recount.ts";
 import { type Life, move, TRANSFER_MOVES, type TransferState } from "./states.ts";
 
 /** A transfer that has not ended. */
@@ -102,10 +103,7 @@ export class TransferTable {
     const entry = this.#at(transfer);
     this.#move(entry, "cancelled", nowNs);
     this.#remove(entry);
-    const planned = this.#planned[entry.source];
-    const others = planned?.get(entry.tensor)?.filter((other) => other !== entry) ?? [];
-    if (others.length === 0) planned?.delete(entry.tensor);
-    else planned?.set(entry.tensor, others);
+    this.#forgetPlanned(entry);
     this.#ledger.endSend(entry.tensor, entry.source);
   }
 
@@ -118,6 +116,27 @@ export class TransferTable {
       this.#remove(entry);
     }
     return planned;
+  }
+
+  /**
+   * An accelerator is lost: transfers from and to it end at whatever step they are, and so do their pending sends at sources
+   * that are still there. Returns them in the order in which they were planned; the caller loses the copies of those from it
+   * at their destinations, and its memory. Costs O(pending transfers).
+   */
+  loseAccelerator(accelerator: number, nowNs: number): readonly PendingTransfer[] {
+    const lost = Array.from(this.#entries.values()).filter(
+      ({ source, destination }) => source === accelerator || destination === accelerator,
+    );
+    for (const entry of lost) {
+      const isPlanned = entry.state === "planned";
+      this.#move(entry, "lost", nowNs);
+      this.#remove(entry);
+      if (entry.source === accelerator) continue;
+      if (isPlanned) this.#forgetPlanned(entry);
+      this.#ledger.endSend(entry.tensor, entry.source);
+    }
+    this.#planned[accelerator]?.clear();
+    return lost;
   }
 
   get(transfer: number): PendingTransfer | undefined {
@@ -135,6 +154,28 @@ export class TransferTable {
 
   all(): IterableIterator<PendingTransfer> {
     return this.#entries.values();
+  }
+
+  /** Checks the sends and the expected copies that the ledger has against a recount. Throws INVARIANT_BROKEN. */
+  validate(): void {
+    const sends = this.#planned.map(() => new Map<number, number>());
+    for (const { transfer, tensor, source, destination } of this.#entries.values()) {
+      const here = sends[source];
+      here?.set(tensor, (here.get(tensor) ?? 0) + 1);
+      if (this.#ledger.has(tensor, destination) && !this.#ledger.isPresent(tensor, destination)) continue;
+      const found = `transfer ${transfer} is to bring tensor ${tensor} to accelerator ${destination}, which does not expect it`;
+      throw new ExecutorError("INVARIANT_BROKEN", found);
+    }
+    sends.forEach((counts, accelerator) => {
+      checkCounts(this.#ledger, accelerator, "sends", counts);
+    });
+  }
+
+  #forgetPlanned(entry: Entry): void {
+    const planned = this.#planned[entry.source];
+    const others = planned?.get(entry.tensor)?.filter((other) => other !== entry) ?? [];
+    if (others.length === 0) planned?.delete(entry.tensor);
+    else planned?.set(entry.tensor, others);
   }
 
   #remove(entry: Entry): void {

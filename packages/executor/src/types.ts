@@ -56,6 +56,8 @@ export type ExecutorInstruction =
     }
   /** Move the data; answered by `transferDone` or `transferFailed`. */
   | { readonly type: "activateSend"; readonly transfer: number }
+  /** The master needs this copy, which it released, again: keep it. Ignored when it has gone. */
+  | { readonly type: "hold"; readonly tensor: number; readonly accelerator: number }
   /** The master needs this copy no longer: free it as soon as no issued work does. */
   | { readonly type: "release"; readonly tensor: number; readonly accelerator: number };
 
@@ -63,7 +65,12 @@ export type ExecutorEvent =
   | { readonly type: "operatorStarted"; readonly issueNumber: number }
   | { readonly type: "operatorDone"; readonly issueNumber: number; readonly observedNs: number }
   /** It ended without outputs; consumers already issued stay blocked until they are withdrawn. */
-  | { readonly type: "operatorFailed"; readonly issueNumber: number; readonly reason: string }
+  | {
+      readonly type: "operatorFailed";
+      readonly issueNumber: number;
+      readonly cause: OperatorFailure;
+      readonly reason: string;
+    }
   | { readonly type: "withdrawn"; readonly issueNumber: number }
   /** Tensors that planned transfers wait for are at their sources: all intents of one cause, ascending. The master selects. */
   | { readonly type: "intentsRaised"; readonly transfers: readonly number[] }
@@ -74,7 +81,17 @@ export type ExecutorEvent =
   /** It ended without a copy at the destination. */
   | { readonly type: "transferFailed"; readonly transfer: number; readonly reason: string }
   /** It will not take place: its last waiting consumer was withdrawn, or its tensor was lost at the source. */
-  | { readonly type: "transferCancelled"; readonly transfer: number };
+  | { readonly type: "transferCancelled"; readonly transfer: number }
+  /**
+   * The accelerator is gone with everything on it: memory, queue, transfers from and to it. No event follows about any of
+   * that, and instructions that concern it are ignored until it returns. Operators elsewhere that wait for its results stay blocked.
+   */
+  | { readonly type: "acceleratorLost"; readonly accelerator: number; readonly reason: string }
+  /** It is there again, empty: without weights. */
+  | { readonly type: "acceleratorReturned"; readonly accelerator: number };
+
+/** `"outOfMemory"`: it did not fit when it would have started; `"inputLost"`: an input can never be there; `"fault"`: all else. */
+export type OperatorFailure = "outOfMemory" | "inputLost" | "fault";
 
 /** Whole nanoseconds since the run's epoch; never steps back. */
 export interface Clock {

@@ -1,6 +1,8 @@
 import { expect, test, vi } from "vitest";
+import { subjectOf } from "../test/drain.ts";
 import { cluster, issue, local, output, recv, register } from "../test/world.ts";
 import {
+  EVENT_KIND,
   type ExecutorEvent,
   type ExecutorInstruction,
   SimulatedTime,
@@ -15,9 +17,7 @@ function world(options: Partial<VirtualExecutorOptions> = {}, answer: (event: Ex
   executor.open({
     cluster,
     deliver(event) {
-      const number =
-        "issueNumber" in event ? event.issueNumber : "transfer" in event ? event.transfer : event.transfers.join();
-      log.push(`${time.nowNs()} ${event.type} ${number}`);
+      log.push(`${time.nowNs()} ${event.type} ${subjectOf(event)}`);
       answer(event);
     },
   });
@@ -213,10 +213,106 @@ test("nothing is delivered after close, not even what was under way", () => {
   executor.close();
 });
 
+test("an outage takes what is there, time does not wait for it, and the accelerator returns empty", () => {
+  const { time, executor, log } = eager({
+    operatorNs: () => 100,
+    outages: [{ accelerator: "a0", lostNs: 130, backNs: 500 }],
+  });
+  executor.execute([
+    { type: "loadWeights", accelerator: 0, name: "w", bytes: 300 },
+    issue(1),
+    issue(2),
+    issue(3, { accelerator: 1, inputs: [{ tensor: 1, transfer: 1, source: 0 }], outputs: [] }),
+    issue(4, { accelerator: 1, inputs: [{ tensor: 2, transfer: 2, source: 0 }], outputs: [] }),
+  ]);
+  time.run();
+  expect(log).toEqual([
+    "0 operatorStarted 1",
+    "100 intentsRaised 1",
+    "100 operatorDone 1",
+    "100 recvReady 1",
+    "100 operatorStarted 2",
+    "120 transferDone 1",
+    "120 operatorStarted 3",
+    "130 acceleratorLost 0",
+    "220 operatorDone 3",
+    "500 acceleratorReturned 0",
+  ]);
+  expect(executor.stats()).toMatchObject({
+    ignored: 0,
+    accelerators: [
+      { busyNs: 130, operators: 1, usedHbmBytes: 0, losses: 1, absent: false },
+      { busyNs: 100, operators: 1, losses: 0 },
+      {},
+    ],
+  });
+  executor.execute([
+    { type: "withdraw", issueNumber: 4 },
+    { type: "release", tensor: 1, accelerator: 1 },
+  ]);
+  expect(executor.leftovers()).toEqual({ operators: [], tensors: [], transfers: [] });
+});
+
+test("what ends at the instant of a loss has ended; an application that looks then sees the loss", () => {
+  const seen: boolean[] = [];
+  const { time, executor, log } = world({ operatorNs: () => 10, outages: [{ accelerator: 0, lostNs: 10 }] });
+  time.at(10, { kind: EVENT_KIND.application, number: 0 }, () => {
+    seen.push(executor.stats().accelerators[0]?.absent ?? false);
+  });
+  executor.execute([issue(1), issue(2)]);
+  time.run();
+  expect(seen).toEqual([true]);
+  expect(log).toEqual(["0 operatorStarted 1", "10 operatorDone 1", "10 operatorStarted 2", "10 acceleratorLost 0"]);
+  expect([time.nowNs(), time.pending]).toEqual([10, 0]);
+});
+
+test("an accelerator can be lost and brought back at any time, also from within a delivery", () => {
+  const reasons: string[] = [];
+  const { time, executor, log } = world({ operatorNs: () => 10 }, (event) => {
+    if (event.type === "operatorStarted" && event.issueNumber === 1) executor.loseAccelerator("a0", "hit by lightning");
+    if (event.type === "acceleratorLost") reasons.push(event.reason);
+    if (event.type === "acceleratorReturned") executor.execute([issue(3)]);
+  });
+  executor.execute([issue(1), issue(2, { accelerator: 1 })]);
+  time.run(4);
+  executor.loseAccelerator(1);
+  executor.returnAccelerator("a0");
+  executor.returnAccelerator("a0");
+  time.run();
+  expect(log).toEqual([
+    "0 operatorStarted 1",
+    "0 operatorStarted 2",
+    "0 acceleratorLost 0",
+    "4 acceleratorLost 1",
+    "4 acceleratorReturned 0",
+    "4 operatorStarted 3",
+    "14 operatorDone 3",
+  ]);
+  expect(reasons).toEqual(["hit by lightning", "it was lost by request"]);
+  expect(executor.stats()).toMatchObject({ ignored: 1, accelerators: [{ busyNs: 10 }, { busyNs: 4 }, {}] });
+  expect(() => executor.loseAccelerator("a9")).toThrow(expect.objectContaining({ code: "UNKNOWN_ACCELERATOR" }));
+  executor.close();
+  for (const act of [() => executor.loseAccelerator(0), () => executor.returnAccelerator(1)])
+    expect(act).toThrow(expect.objectContaining({ code: "CLOSED" }));
+});
+
+test("outages to come end with the executor", () => {
+  const { time, executor, log } = world({ outages: [{ accelerator: 0, lostNs: 5, backNs: 9 }] });
+  time.run(6);
+  executor.close();
+  time.run();
+  expect([log, time.nowNs(), time.pending]).toEqual([["5 acceleratorLost 0"], 6, 0]);
+});
+
 test("open comes first, once, and before close", () => {
   const executor = virtualExecutor({ seed: 1 });
   const context = { cluster, deliver: () => {} };
-  for (const early of [() => executor.execute([]), () => executor.stats(), () => executor.leftovers()])
+  for (const early of [
+    () => executor.execute([]),
+    () => executor.stats(),
+    () => executor.leftovers(),
+    () => executor.loseAccelerator(0),
+  ])
     expect(early).toThrow(expect.objectContaining({ code: "NOT_OPEN" }));
   executor.open(context);
   expect(() => executor.open(context)).toThrow(expect.objectContaining({ code: "ALREADY_OPEN" }));

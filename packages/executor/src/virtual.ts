@@ -1,5 +1,6 @@
 import { type Cluster, type CompiledAccelerator, compileCluster } from "@slicescheduler/gmg";
-import { ExecutorCore, type StartedTransfer } from "./core.ts";
+import type { StartedTransfer } from "./actions.ts";
+import { ExecutorCore } from "./core.ts";
 import {
   Bindings,
   linkTransferNs,
@@ -11,6 +12,7 @@ import {
 } from "./durations.ts";
 import { ExecutorError } from "./errors.ts";
 import { Noise } from "./noise.ts";
+import { changesOf, checkOutageTimes, indexOf, type Outage } from "./outages.ts";
 import { EVENT_KIND, SimulatedTime, type SimulatedTimer } from "./simulated-time.ts";
 import type { ExecutorStats, Leftovers } from "./stats.ts";
 import type { Executor, ExecutorContext, ExecutorInstruction, ExecutorManifest, IssueInstruction } from "./types.ts";
@@ -28,10 +30,22 @@ export interface VirtualExecutorOptions {
   readonly operatorCv?: number;
   /** Coefficient of variation of transfers' noise, from 0 to 10. Default 0. */
   readonly transferCv?: number;
+  /**
+   * When accelerators are lost and return, after all ends of operators and transfers of that instant. Those of one accelerator
+   * do not overlap. `open` throws INVALID_OPTION, UNKNOWN_ACCELERATOR for what does not suit the cluster. Default none.
+   */
+  readonly outages?: readonly Outage[];
 }
 
 export interface VirtualExecutor extends Executor {
   readonly time: SimulatedTime;
+  /**
+   * Loses an accelerator now, by name or index; one that is absent already is ignored and counted.
+   * Throws UNKNOWN_ACCELERATOR, NOT_OPEN, CLOSED.
+   */
+  loseAccelerator(accelerator: string | number, reason?: string): void;
+  /** Brings it back now, empty; one that is there already is ignored and counted. Throws as `loseAccelerator` does. */
+  returnAccelerator(accelerator: string | number): void;
   /** Counts since `open`. Throws NOT_OPEN. */
   stats(): ExecutorStats;
   /** What is there besides weights, for the check at the end of a run. Throws NOT_OPEN. */
@@ -61,8 +75,10 @@ class VirtualBackend implements VirtualExecutor {
   readonly #options: VirtualExecutorOptions;
   readonly #noise: Noise;
   readonly #bindings = new Bindings();
-  /** Ends of operators and transfers that were started. */
-  readonly #timers = new Set<SimulatedTimer>();
+  /** By kind of event, then by number: ends of operators and transfers that were started, and outages to come. */
+  readonly #timers: ReadonlyMap<number, Map<number, SimulatedTimer>> = new Map(
+    [EVENT_KIND.operator, EVENT_KIND.transfer, EVENT_KIND.outage].map((kind) => [kind, new Map()]),
+  );
   #opened: Opened | null = null;
   #isClosed: boolean = false;
   #isDraining: boolean = false;
@@ -70,6 +86,7 @@ class VirtualBackend implements VirtualExecutor {
   constructor(options: VirtualExecutorOptions) {
     this.#options = options;
     this.#noise = new Noise(options.seed, options.operatorCv ?? 0, options.transferCv ?? 0);
+    checkOutageTimes(options.outages ?? []);
     this.time = options.time ?? new SimulatedTime({ autoAdvance: true });
     this.clock = this.time;
   }
@@ -78,19 +95,40 @@ class VirtualBackend implements VirtualExecutor {
     if (this.#isClosed) throw new ExecutorError("CLOSED", "the virtual executor is closed; make a new one");
     if (this.#opened !== null) throw new ExecutorError("ALREADY_OPEN", "the virtual executor serves a master already");
     const cluster = compileCluster(context.cluster);
-    this.#opened = { context, cluster, core: new ExecutorCore(cluster) };
+    const changes = changesOf(this.#options.outages ?? [], cluster, this.time.nowNs());
+    const opened = { context, cluster, core: new ExecutorCore(cluster) };
+    this.#opened = opened;
+    for (const [number, { atNs, accelerator, isLoss }] of changes.entries()) {
+      this.#at(atNs, EVENT_KIND.outage, number, opened, () => {
+        if (isLoss) this.#lose(opened, accelerator, OUTAGE);
+        else opened.core.returnAccelerator(accelerator);
+      });
+    }
   }
 
   execute(instructions: readonly ExecutorInstruction[]): void {
-    if (this.#isClosed) throw new ExecutorError("CLOSED", "the virtual executor is closed and takes no instructions");
-    const opened = this.#needOpen();
+    const opened = this.#needRunning();
     this.#cause(opened, () => opened.core.execute(instructions, this.time.nowNs()));
   }
 
   close(): void {
     this.#isClosed = true;
-    for (const timer of this.#timers) this.time.cancel(timer);
-    this.#timers.clear();
+    for (const timers of this.#timers.values()) {
+      for (const timer of timers.values()) this.time.cancel(timer);
+      timers.clear();
+    }
+  }
+
+  loseAccelerator(accelerator: string | number, reason = "it was lost by request"): void {
+    const opened = this.#needRunning();
+    const index = indexOf(opened.cluster, accelerator);
+    this.#cause(opened, () => this.#lose(opened, index, reason));
+  }
+
+  returnAccelerator(accelerator: string | number): void {
+    const opened = this.#needRunning();
+    const index = indexOf(opened.cluster, accelerator);
+    this.#cause(opened, () => opened.core.returnAccelerator(index));
   }
 
   stats(): ExecutorStats {
@@ -134,6 +172,13 @@ class VirtualBackend implements VirtualExecutor {
     if (errors.length > 1) throw new AggregateError(errors, `${errors.length} errors at ${this.time.nowNs()} ns`);
   }
 
+  /** What was under way there never ends, so time does not wait for it. */
+  #lose({ core }: Opened, accelerator: number, reason: string): void {
+    const { operators, transfers } = core.loseAccelerator(accelerator, this.time.nowNs(), reason);
+    for (const issueNumber of operators) this.#forget(EVENT_KIND.operator, issueNumber);
+    for (const transfer of transfers) this.#forget(EVENT_KIND.transfer, transfer);
+  }
+
   #startOperator(opened: Opened, instruction: IssueInstruction, attempt: number): void {
     const { core, cluster } = opened;
     const { issueNumber, instance, operator } = instruction;
@@ -144,7 +189,7 @@ class VirtualBackend implements VirtualExecutor {
       const trueNs = (this.#options.operatorNs ?? rooflineOperatorNs)(work);
       const factor = this.#noise.operatorFactor({ instance, operator, attempt });
       const durationNs = noisyNs(trueNs, factor, () => `operator ${work.template}/${work.operatorName}`);
-      this.#after(durationNs, EVENT_KIND.operator, issueNumber, opened, () =>
+      this.#at(this.time.nowNs() + durationNs, EVENT_KIND.operator, issueNumber, opened, () =>
         core.operatorEnded(issueNumber, this.time.nowNs()),
       );
     } catch (error) {
@@ -163,7 +208,7 @@ class VirtualBackend implements VirtualExecutor {
     try {
       const trueNs = this.#options.transferNs?.(work) ?? linkTransferNs(cluster, work);
       const durationNs = noisyNs(trueNs, this.#noise.transferFactor(transfer), () => `transfer ${transfer}`);
-      this.#after(durationNs, EVENT_KIND.transfer, transfer, opened, () =>
+      this.#at(this.time.nowNs() + durationNs, EVENT_KIND.transfer, transfer, opened, () =>
         core.transferEnded(transfer, this.time.nowNs()),
       );
     } catch (error) {
@@ -172,17 +217,29 @@ class VirtualBackend implements VirtualExecutor {
     }
   }
 
-  #after(durationNs: number, kind: number, number: number, opened: Opened, end: () => void): void {
-    const timer = this.time.at(this.time.nowNs() + durationNs, { kind, number }, () => {
-      this.#timers.delete(timer);
+  #at(atNs: number, kind: number, number: number, opened: Opened, happen: () => void): void {
+    const timer = this.time.at(atNs, { kind, number }, () => {
+      this.#timers.get(kind)?.delete(number);
       if (this.#isDraining) {
-        // Whoever drives the clock from within a delivery is told so; the end itself must not be lost.
-        this.#after(0, kind, number, opened, end);
+        // Whoever drives the clock from within a delivery is told so; what was to happen must not be lost.
+        this.#at(this.time.nowNs(), kind, number, opened, happen);
         throw new ExecutorError("REENTRANT", "time was advanced from within an event; return from it first");
       }
-      this.#cause(opened, end);
+      this.#cause(opened, happen);
     });
-    this.#timers.add(timer);
+    this.#timers.get(kind)?.set(number, timer);
+  }
+
+  #forget(kind: number, number: number): void {
+    const timer = this.#timers.get(kind)?.get(number);
+    if (timer === undefined) return;
+    this.time.cancel(timer);
+    this.#timers.get(kind)?.delete(number);
+  }
+
+  #needRunning(): Opened {
+    if (this.#isClosed) throw new ExecutorError("CLOSED", "the virtual executor is closed and does nothing more");
+    return this.#needOpen();
   }
 
   #needOpen(): Opened {
@@ -190,6 +247,9 @@ class VirtualBackend implements VirtualExecutor {
     return this.#opened;
   }
 }
+
+/** Why an accelerator is lost that an outage takes. */
+const OUTAGE = "a declared outage begins";
 
 function collect(action: () => void, errors: unknown[]): void {
   try {

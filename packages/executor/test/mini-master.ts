@@ -3,6 +3,7 @@ import { compileCluster } from "@slicescheduler/gmg";
 import {
   type Executor,
   type ExecutorEvent,
+  type Outage,
   SimulatedTime,
   type VirtualExecutor,
   virtualExecutor,
@@ -14,7 +15,10 @@ export interface Logged {
   readonly event: ExecutorEvent;
 }
 
-/** As little of a master as transfers need: the arbiter, and a second try for receive buffers that did not fit. */
+/**
+ * As little of a master as transfers need: the arbiter, a second try for receive buffers that did not fit, and transfers
+ * forgotten that an accelerator took along.
+ */
 export class MiniMaster {
   readonly log: Logged[] = [];
   readonly #executor: Executor;
@@ -59,6 +63,9 @@ export class MiniMaster {
       case "transferFailed":
         this.#arbiter.failed(event.transfer, nowNs);
         break;
+      case "acceleratorLost":
+        this.#forget(event.accelerator, nowNs);
+        break;
       default:
     }
     this.#select(nowNs);
@@ -71,6 +78,14 @@ export class MiniMaster {
     this.#refused.clear();
     for (const transfer of refused) this.#raise(transfer, nowNs);
     this.#select(nowNs);
+  }
+
+  #forget(accelerator: number, nowNs: number): void {
+    for (const { transfer, source, destination } of this.#transfers) {
+      if (source !== accelerator && destination !== accelerator) continue;
+      this.#refused.delete(transfer);
+      if (this.#arbiter.state(transfer) !== "gone") this.#arbiter.failed(transfer, nowNs);
+    }
   }
 
   #raise(transfer: number, nowNs: number): void {
@@ -98,6 +113,7 @@ export function opened(
     seed?: number;
     cv?: number;
     hbmBytes?: number;
+    outages?: readonly Outage[];
     onEvent?: (event: ExecutorEvent, executor: VirtualExecutor) => void;
   } = {},
 ): { executor: VirtualExecutor; master: MiniMaster; time: SimulatedTime } {
@@ -109,6 +125,7 @@ export function opened(
     transferNs: ({ bytes }) => sendNs(bytes),
     operatorCv: options.cv ?? 0,
     transferCv: options.cv ?? 0,
+    outages: options.outages ?? [],
   });
   const master = new MiniMaster(executor, plan);
   executor.open({

@@ -132,6 +132,21 @@ export function releasesOf(plan: Plan): ExecutorInstruction[] {
   return [...made, ...copies].map((copy) => ({ type: "release", ...copy }));
 }
 
+/** The plan and then the same once more, with tensors of its own. */
+export function twice(plan: Plan): Plan {
+  const tensors = plan.operators.reduce((sum, { outputs }) => sum + outputs.length, 0);
+  const again = plan.operators.map((operator) => ({
+    ...operator,
+    inputs: operator.inputs.map((tensor) => tensor + tensors),
+    outputs: operator.outputs.map(({ tensor, bytes, aliases }) => ({
+      tensor: tensor + tensors,
+      bytes,
+      aliases: aliases === null ? null : aliases + tensors,
+    })),
+  }));
+  return { ...plan, operators: [...plan.operators, ...again] };
+}
+
 /** Nanoseconds of a transfer in these tests. */
 export function sendNs(bytes: number): number {
   return 1 + (bytes % 5);

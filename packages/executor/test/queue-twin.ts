@@ -104,6 +104,12 @@ export class QueueTwin {
     this.settle(nowNs);
   }
 
+  loseEverything(): void {
+    for (const operator of this.queued) operator.ended = "lost";
+    for (const tensor of this.tensors.values()) tensor.state = "gone";
+    this.running = null;
+  }
+
   usedBytes(): number {
     let usedBytes = this.running?.instruction.workspaceBytes ?? 0;
     for (const { state, bytes } of this.tensors.values()) if (state === "present") usedBytes += bytes;

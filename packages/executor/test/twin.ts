@@ -1,3 +1,4 @@
+import type { PlannedOutage } from "./outages.ts";
 import { issuesOf, type Plan, sendNs } from "./plan.ts";
 
 interface Copy {
@@ -14,21 +15,35 @@ interface Step {
 }
 
 /**
- * The rules of docs/execution-model.md, slowly: everything is issued at 0 and held by nobody, and after every event all is
- * found out again by looking through all of it. Shares no code with the executor.
+ * The rules of docs/execution-model.md, slowly: everything is issued at 0 and held by nobody, nothing is issued again after
+ * an outage, and after every event all is found out again by looking through all of it. Shares no code with the executor.
  */
-export function twinRun(plan: Plan): { starts: number[]; ends: number[]; peaks: number[] } {
-  const twin = new Twin(plan);
+export function twinRun(plan: Plan, outages: readonly PlannedOutage[] = []): TwinRun {
+  const twin = new Twin(plan, outages);
   twin.run();
-  return { starts: twin.starts, ends: twin.ends, peaks: twin.peaks };
+  return twin;
+}
+
+/** Per operator and per accelerator; −1 for what never started or ended. */
+export interface TwinRun {
+  readonly starts: readonly number[];
+  readonly ends: readonly number[];
+  readonly peaks: readonly number[];
+  readonly busyNs: readonly number[];
+  /** Bytes in use per accelerator after each event, and when that was. */
+  readonly used: readonly { readonly atNs: number; readonly bytes: readonly number[] }[];
 }
 
 class Twin {
   readonly starts: number[];
   readonly ends: number[];
   readonly peaks: number[];
+  readonly busyNs: number[];
+  readonly used: { atNs: number; bytes: number[] }[] = [];
   readonly #plan: Plan;
-  readonly #transfers: {
+  readonly #outages: readonly PlannedOutage[];
+  readonly #vanished = new Set<number>();
+  #transfers: {
     readonly transfer: number;
     readonly tensor: number;
     readonly source: number;
@@ -38,29 +53,64 @@ class Twin {
   readonly #copies: Copy[] = [];
   readonly #readyNs: number[];
   readonly #running: (number | null)[];
-  readonly #steps: Step[] = [];
+  #steps: Step[] = [];
   #nowNs = 0;
 
-  constructor(plan: Plan) {
+  constructor(plan: Plan, outages: readonly PlannedOutage[]) {
     this.#plan = plan;
+    this.#outages = [...outages].sort((a, b) => a.lostNs - b.lostNs || a.accelerator - b.accelerator);
     this.#transfers = issuesOf(plan).transfers.map((transfer) => ({ ...transfer, state: "planned" }));
     this.starts = plan.operators.map(() => -1);
     this.ends = plan.operators.map(() => -1);
     this.#readyNs = plan.operators.map(() => -1);
     this.peaks = Array.from({ length: plan.accelerators }, () => 0);
-    this.#running = Array.from({ length: plan.accelerators }, () => null);
+    this.busyNs = this.peaks.map(() => 0);
+    this.#running = this.peaks.map(() => null);
   }
 
   run(): void {
     this.#findReady();
     for (let accelerator = 0; accelerator < this.#plan.accelerators; accelerator++) this.#start(accelerator);
+    for (const [number, { lostNs }] of this.#outages.entries()) this.#steps.push({ atNs: lostNs, kind: 2, number });
     for (;;) {
+      this.used.push({ atNs: this.#nowNs, bytes: this.peaks.map((_, accelerator) => this.#usedBytes(accelerator)) });
       const step = this.#steps.sort((a, b) => a.atNs - b.atNs || a.kind - b.kind || a.number - b.number).shift();
       if (step === undefined) return;
       this.#nowNs = step.atNs;
       if (step.kind === 0) this.#endOperator(step.number);
-      else this.#endTransfer(step.number);
+      else if (step.kind === 1) this.#endTransfer(step.number);
+      else this.#lose(this.#outages[step.number]?.accelerator ?? -1);
     }
+  }
+
+  /** Nothing that was there, or was to come from there or to go there, is ever heard of again. */
+  #lose(accelerator: number): void {
+    for (const [index, operator] of this.#plan.operators.entries())
+      if (operator.accelerator === accelerator && this.ends[index] === -1) this.#vanished.add(index);
+    const running = this.#running[accelerator] ?? null;
+    if (running !== null) this.#count(accelerator, this.#nowNs - (this.starts[running] ?? 0));
+    this.#running[accelerator] = null;
+    for (const copy of [...this.#copies]) {
+      const isOnItsWay = this.#transfers.some(
+        ({ tensor, source, destination, state }) =>
+          state === "sending" && source === accelerator && isAt(copy, tensor, destination),
+      );
+      if (copy.accelerator === accelerator || isOnItsWay) this.#copies.splice(this.#copies.indexOf(copy), 1);
+    }
+    this.#transfers = this.#transfers.map((one) =>
+      one.state !== "done" && (one.source === accelerator || one.destination === accelerator)
+        ? { ...one, state: "lost" }
+        : one,
+    );
+    this.#steps = this.#steps.filter(({ kind, number }) =>
+      kind === 0 ? !this.#vanished.has(number) : kind !== 1 || this.#transfers[number]?.state !== "lost",
+    );
+    this.#free();
+    this.#select();
+  }
+
+  #count(accelerator: number, durationNs: number): void {
+    this.busyNs[accelerator] = (this.busyNs[accelerator] ?? 0) + durationNs;
   }
 
   #endOperator(index: number): void {
@@ -68,11 +118,13 @@ class Twin {
     if (operator === undefined) return;
     this.#running[operator.accelerator] = null;
     this.ends[index] = this.#nowNs;
+    this.#count(operator.accelerator, operator.durationNs);
     for (const { tensor } of operator.outputs) this.#makePresent(tensor, operator.accelerator);
     this.#free();
     this.#findReady();
     for (const transfer of this.#transfers) {
-      if (operator.outputs.some(({ tensor }) => tensor === transfer.tensor)) transfer.state = "intent";
+      const isMade = operator.outputs.some(({ tensor }) => tensor === transfer.tensor);
+      if (isMade && transfer.state === "planned") transfer.state = "intent";
     }
     this.#select();
     this.#start(operator.accelerator);
@@ -109,6 +161,7 @@ class Twin {
       .filter(
         ([index, one]) => one.accelerator === accelerator && this.#readyNs[index] !== -1 && this.starts[index] === -1,
       )
+      .filter(([index]) => !this.#vanished.has(index))
       .sort(([a, x], [b, y]) => x.rank - y.rank || (this.#readyNs[a] ?? 0) - (this.#readyNs[b] ?? 0) || a - b);
     if (first === undefined) return;
     const [index, operator] = first;
@@ -147,18 +200,23 @@ class Twin {
           accelerator === copy.accelerator && inputs.includes(copy.tensor) && this.ends[index] === -1,
       );
       const sent = this.#transfers.some(
-        ({ tensor, source, state }) => tensor === copy.tensor && source === copy.accelerator && state !== "done",
+        ({ tensor, source, state }) =>
+          tensor === copy.tensor && source === copy.accelerator && state !== "done" && state !== "lost",
       );
       if (copy.present && !used && !sent) this.#copies.splice(this.#copies.indexOf(copy), 1);
     }
   }
 
   #measure(accelerator: number): void {
+    this.peaks[accelerator] = Math.max(this.peaks[accelerator] ?? 0, this.#usedBytes(accelerator));
+  }
+
+  #usedBytes(accelerator: number): number {
     const buffers = new Set(this.#copies.filter((copy) => copy.accelerator === accelerator).map((copy) => copy.buffer));
     const running = this.#plan.operators[this.#running[accelerator] ?? -1];
     let usedBytes = this.#rounded(running?.workspaceBytes ?? 0);
     for (const buffer of buffers) usedBytes += buffer?.bytes ?? 0;
-    this.peaks[accelerator] = Math.max(this.peaks[accelerator] ?? 0, usedBytes);
+    return usedBytes;
   }
 
   #bytesOf(tensor: number): number {
