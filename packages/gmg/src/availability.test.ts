@@ -108,7 +108,7 @@ test("results lost with an accelerator are made again elsewhere, from the beginn
 });
 
 test("a retained result that survives is where the work starts again", () => {
-  const { graph, driver, open, submit } = world();
+  const { driver, open, submit } = world();
   open(0);
   const first = submit(0, 0);
   driver.run();

@@ -26,7 +26,14 @@ test("leaves out what also waits for an unscheduled operator elsewhere, and join
     outputs: {},
     partitions: [{ name: "left", accelerators: ["a"], layout: [0, 0, 0] }],
   });
-  const opening = { label: "", rank: 0, deadlineNs: Number.POSITIVE_INFINITY, limits: null, concurrentInstances: 1, mayPause: false };
+  const opening = {
+    label: "",
+    rank: 0,
+    deadlineNs: Number.POSITIVE_INFINITY,
+    limits: null,
+    concurrentInstances: 1,
+    mayPause: false,
+  };
   graph.openRequest({ ...opening, id: 0, allowedPartitions: null, endsWithInstances: true }, 0);
   const submission = {
     id: 0,

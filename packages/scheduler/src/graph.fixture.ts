@@ -41,7 +41,15 @@ export function chain(
 }
 
 export function submit(graph: GlobalMappingGraph, id: number, template: string, n: number, rank = 0): InstanceNode {
-  const opening = { id, label: "", rank, deadlineNs: Number.POSITIVE_INFINITY, limits: null, concurrentInstances: 1, mayPause: false };
+  const opening = {
+    id,
+    label: "",
+    rank,
+    deadlineNs: Number.POSITIVE_INFINITY,
+    limits: null,
+    concurrentInstances: 1,
+    mayPause: false,
+  };
   graph.openRequest({ ...opening, allowedPartitions: null, endsWithInstances: true }, 0);
   return graph.insert(
     { id, template, symbols: { n }, inputs: {}, retain: [], allowedPartitions: null, label: "" },

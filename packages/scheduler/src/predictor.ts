@@ -24,9 +24,11 @@ export class Predictor {
   }
 
   operatorObserved(operator: OperatorNode, observedNs: number): void {
-    const { accelerator } = operator;
+    const { accelerator, instance } = operator;
+    // Sizes that were only assumed teach nothing.
+    if (instance.binding.assumed.length > 0) return;
     const prior = this.#priorNs(operator, accelerator);
-    this.#model(operator, accelerator).observe(operator.instance.binding.features, observedNs, prior);
+    this.#model(operator, accelerator).observe(instance.binding.features, observedNs, prior);
   }
 
   transferObserved(source: AcceleratorIndex, destination: AcceleratorIndex, bytes: number, observedNs: number): void {

@@ -1,23 +1,54 @@
-import type { CompiledPartition, GlobalMappingGraph, OperatorNode, TensorNode } from "@slicescheduler/gmg";
-import type { SimOperator, SimTensor, Simulator } from "@slicescheduler/simulator";
+import type {
+  AcceleratorIndex,
+  CompiledPartition,
+  GlobalMappingGraph,
+  OperatorNode,
+  TensorNode,
+} from "@slicescheduler/gmg";
+import type { AcceleratorState, SimOperator, SimTensor, Simulator } from "@slicescheduler/simulator";
 import type { Predictor } from "./predictor.ts";
+
+export interface ReconstructionOptions {
+  /**
+   * "unbounded" where claims prove that memory suffices (`memorySafety: "guaranteed"`). "exact" bounds accelerators by their
+   * capacity, and counts all that the ledger has in use now: what is no tensor of the simulation stays throughout. Default "unbounded".
+   */
+  readonly memory?: "unbounded" | "exact";
+}
+
+/** Where a simulated candidate ran out of memory. */
+export interface PredictedShortage {
+  readonly accelerator: AcceleratorIndex;
+  readonly atNs: number;
+  readonly bytesOver: number;
+  /** The operator that did not fit; null where a receive buffer did not, or what is there at begin. */
+  readonly operator: OperatorNode | null;
+}
 
 /**
  * Rebuilds in the simulator what executors have at this moment (paper §3.3.2): issued operators with their predicted
  * durations, the running ones with what is left of them, present tensors, transfers on their way. Linear in the issued operators
  * and what they read.
- *
- * Memory is proven by claims, not by prediction, so accelerators get no bound here.
  */
 export class Reconstruction {
   readonly #graph: GlobalMappingGraph;
   readonly #predictor: Predictor;
   readonly #simulator: Simulator;
+  readonly #memory: "unbounded" | "exact";
   readonly #tensors = new Map<TensorNode, SimTensor>();
+  /** By handle, those of the base and then those laid over it. */
+  readonly #operators: OperatorNode[] = [];
+  #baseOperators = 0;
   readonly #overlay: TensorNode[] = [];
   #nowNs = 0;
 
-  constructor(graph: GlobalMappingGraph, predictor: Predictor, simulator: Simulator) {
+  constructor(
+    graph: GlobalMappingGraph,
+    predictor: Predictor,
+    simulator: Simulator,
+    options: ReconstructionOptions = {},
+  ) {
+    this.#memory = options.memory ?? "unbounded";
     this.#graph = graph;
     this.#predictor = predictor;
     this.#simulator = simulator;
@@ -28,14 +59,8 @@ export class Reconstruction {
     this.#nowNs = nowNs;
     this.#tensors.clear();
     this.#overlay.length = 0;
-    this.#simulator.begin(
-      nowNs,
-      this.#graph.cluster.accelerators.map(({ granularityBytes }) => ({
-        capacityBytes: Number.MAX_SAFE_INTEGER,
-        fixedBytes: 0,
-        granularityBytes,
-      })),
-    );
+    this.#operators.length = 0;
+    this.#simulator.begin(nowNs, this.#accelerators());
     for (const operator of this.#graph.issuedOperators()) {
       // One that its ended instance takes back never starts, and what it reads may never be.
       if (operator.state !== "issued" && operator.startedNs < 0) continue;
@@ -50,6 +75,29 @@ export class Reconstruction {
       for (const tensor of operator.inputs) if (!inBatch.has(tensor.producer)) this.#tensor(tensor);
     }
     this.#simulator.mark();
+    this.#baseOperators = this.#operators.length;
+  }
+
+  #accelerators(): AcceleratorState[] {
+    const { cluster, ledger } = this.#graph;
+    return cluster.accelerators.map(({ index, capacityBytes, granularityBytes }) =>
+      this.#memory === "exact"
+        ? {
+            capacityBytes,
+            granularityBytes,
+            fixedBytes: ledger.fixedBytes(index),
+            usedBytes: ledger.usedBytes(index),
+          }
+        : { capacityBytes: Number.MAX_SAFE_INTEGER, granularityBytes, fixedBytes: 0 },
+    );
+  }
+
+  /** Why the candidate that was run last does not fit; null where it does, or accelerators have no bound. */
+  shortage(): PredictedShortage | null {
+    const found = this.#simulator.outOfMemory();
+    if (found === null) return null;
+    const { accelerator, atNs, bytesOver, operator } = found;
+    return { accelerator, atNs, bytesOver, operator: this.#operators[operator] ?? null };
   }
 
   /** Lays a batch over the base, in place of the one laid before. */
@@ -57,6 +105,7 @@ export class Reconstruction {
     this.#simulator.rewind();
     for (const tensor of this.#overlay) this.#tensors.delete(tensor);
     this.#overlay.length = 0;
+    this.#operators.length = this.#baseOperators;
     let issueNumber = this.#graph.nextIssueNumber;
     for (const operator of batch) {
       this.#add(operator, partition.acceleratorOf[operator.index] as number, issueNumber++);
@@ -73,6 +122,7 @@ export class Reconstruction {
       issueNumber,
       instance.binding.workspaceBytes(index),
     );
+    this.#operators[added] = operator;
     for (const tensor of operator.inputs) {
       const transfer = tensor.transfers.find(({ destination }) => destination === accelerator);
       this.#simulator.addInput(added, this.#tensor(tensor), transfer?.source);

@@ -1,18 +1,28 @@
 import { EstimatorBank } from "@slicescheduler/estimators";
-import type { GlobalMappingGraph, OperatorNode, PlacementOption, RequestNode, Shortage } from "@slicescheduler/gmg";
+import type {
+  CompiledPartition,
+  GlobalMappingGraph,
+  InstanceNode,
+  OperatorNode,
+  PlacementOption,
+  RequestNode,
+  Shortage,
+} from "@slicescheduler/gmg";
 import { Simulator } from "@slicescheduler/simulator";
 import { collectBatch } from "./batch.ts";
 import { type BudgetOptions, IssueBudget } from "./budget.ts";
 import { DecisionLog } from "./decisions.ts";
 import { simulationGuided } from "./policies.ts";
 import { Predictor } from "./predictor.ts";
-import { Reconstruction } from "./reconstruction.ts";
+import { type PredictedShortage, Reconstruction } from "./reconstruction.ts";
+import { Trial } from "./trial.ts";
 import type {
   Candidate,
   CandidateReport,
   Decision,
   NamedShortage,
   Placement,
+  PredictedOutOfMemory,
   Round,
   SchedulingPolicy,
   WaitingReason,
@@ -34,6 +44,13 @@ export interface SchedulerOptions extends BudgetOptions {
   readonly decisionsKept?: number;
 }
 
+/** That memory was lacking: the claims' epoch then, since when, and where the simulation saw it. */
+interface Lack {
+  readonly epoch: number;
+  readonly sinceNs: number;
+  readonly predicted: PredictedShortage | null;
+}
+
 /**
  * The scheduling module (paper §3.4, Algorithm 1): from the unscheduled frontier to one decision at a time. It reads the
  * graph and changes nothing in it; the master carries decisions out.
@@ -49,8 +66,9 @@ export class Scheduler {
   readonly #log: DecisionLog;
   readonly #batchOperatorsMax: number;
   readonly #memoryPatienceNs: number;
-  /** Of requests that lacked memory: the claims' epoch then, and since when. */
-  readonly #lacking = new WeakMap<RequestNode, { epoch: number; sinceNs: number }>();
+  readonly #isPredicted: boolean;
+  /** Of unplaced requests, and of instances of placed ones, that lacked memory. */
+  readonly #lacking = new WeakMap<RequestNode | InstanceNode, Lack>();
   #rounds = 0;
   #simulatedOperators = 0;
 
@@ -73,7 +91,10 @@ export class Scheduler {
       },
       transferNs: (source, destination, bytes) => this.predictor.transferNs(source, destination, bytes),
     });
-    this.#reconstruction = new Reconstruction(graph, this.predictor, this.#simulator);
+    this.#isPredicted = graph.claims.memorySafety === "predicted";
+    this.#reconstruction = new Reconstruction(graph, this.predictor, this.#simulator, {
+      memory: this.#isPredicted ? "exact" : "unbounded",
+    });
   }
 
   /** Decisions made so far, and operators simulated for them. */
@@ -119,6 +140,8 @@ export class Scheduler {
       const least = shortages.reduce((a, b) => (lackOf(b) < lackOf(a) ? b : a));
       return { why: "memory", ...this.#named(least) };
     }
+    const predicted = this.#lacking.get(whoWaits(operator))?.predicted ?? null;
+    if (predicted !== null) return { why: "memory", ...this.#predicted(predicted) };
     const { rank, partition } = operator.instance.request;
     let issuedOperators = 0;
     for (let r = 0; r <= rank; r++) issuedOperators += this.#graph.issuedOfRank(r);
@@ -133,40 +156,53 @@ export class Scheduler {
   }
 
   #tryPlace(operator: OperatorNode, nowNs: number): Placement | null {
-    const { request } = operator.instance;
-    const lacked = this.#lacking.get(request);
-    // Of a request that is placed, one instance may lack memory and another none.
-    if (lacked?.epoch === this.#graph.claims.epoch && request.partition === null) return null;
+    const waiter = whoWaits(operator);
+    const lacked = this.#lacking.get(waiter);
+    const { epoch } = this.#graph.claims;
+    if (lacked?.epoch === epoch) return null;
     const options = this.#graph.placementOptions(operator);
+    if (options.length === 0) return null;
+    const sinceNs = lacked?.sinceNs ?? nowNs;
     if (!options.some((option) => option.shortage === null)) {
-      if (options.length > 0) {
-        this.#lacking.set(request, { epoch: this.#graph.claims.epoch, sinceNs: lacked?.sinceNs ?? nowNs });
-      }
+      this.#lacking.set(waiter, { epoch, sinceNs, predicted: null });
       return null;
     }
-    this.#lacking.delete(request);
-    return this.#choose(operator, options, nowNs);
+    const choice = this.#choose(operator, options, nowNs);
+    if ("placement" in choice) {
+      this.#lacking.delete(waiter);
+      return choice.placement;
+    }
+    this.#lacking.set(waiter, { epoch, sinceNs, predicted: choice.shortage });
+    return null;
   }
 
-  #choose(operator: OperatorNode, options: readonly PlacementOption[], nowNs: number): Placement {
+  #choose(
+    operator: OperatorNode,
+    options: readonly PlacementOption[],
+    nowNs: number,
+  ): { placement: Placement } | { shortage: PredictedShortage } {
     const batch = collectBatch(operator, this.#batchOperatorsMax);
     const candidates: Candidate[] = [];
     for (const { partition, shortage } of options) {
       if (shortage === null) candidates.push({ partition, movedBytes: movedBytes(batch, partition.acceleratorOf) });
     }
-    let begun = false;
+    const trial = new Trial(this.#reconstruction, this.#simulator, batch, nowNs, (operators) => {
+      this.#simulatedOperators += operators;
+    });
+    const outOfMemory = new Map<CompiledPartition, PredictedShortage>();
+    const fitting = this.#isPredicted
+      ? candidates.filter(({ partition }) => {
+          const shortage = trial.shortageOn(partition);
+          if (shortage !== null) outOfMemory.set(partition, shortage);
+          return shortage === null;
+        })
+      : candidates;
+    if (fitting.length === 0) return { shortage: [...outOfMemory.values()].reduce(lesser) };
     const round: Round = {
       nowNs,
       batch,
-      candidates,
-      simulate: (candidate, abandonAboveNs = Number.POSITIVE_INFINITY) => {
-        if (!begun) this.#reconstruction.begin(nowNs, batch);
-        begun = true;
-        this.#reconstruction.lay(batch, candidate.partition);
-        const result = this.#simulator.run({ abandonAboveScore: abandonAboveNs });
-        this.#simulatedOperators += result.simulatedOperators;
-        return result.outcome === "finished" ? this.#simulator.score() : null;
-      },
+      candidates: fitting,
+      simulate: ({ partition }, abandonAboveNs = Number.POSITIVE_INFINITY) => trial.score(partition, abandonAboveNs),
     };
     const choice = this.policy.choose(round);
     const { partition } = choice.candidate;
@@ -176,37 +212,77 @@ export class Scheduler {
       instance: operator.instance.id,
       operators: batch.map((member) => member.index),
       partition: partition.name,
-      candidates: this.#reports(options, candidates, choice.scoresNs),
+      candidates: this.#reports(options, candidates, (candidate) => {
+        const at = fitting.indexOf(candidate);
+        return { scoreNs: choice.scoresNs[at] ?? null, outOfMemory: outOfMemory.get(candidate.partition) ?? null };
+      }),
     };
     this.#log.add(decision);
-    return { decision, batch, partition };
+    return { placement: { decision, batch, partition } };
   }
 
   #reports(
     options: readonly PlacementOption[],
     candidates: readonly Candidate[],
-    scoresNs: readonly (number | null)[],
+    resultOf: (candidate: Candidate) => { scoreNs: number | null; outOfMemory: PredictedShortage | null },
   ): CandidateReport[] {
     return options.map(({ partition, shortage }) => {
-      const at = candidates.findIndex((candidate) => candidate.partition === partition);
+      const candidate = candidates.find((each) => each.partition === partition);
+      const { scoreNs, outOfMemory } = candidate === undefined ? NO_RESULT : resultOf(candidate);
       return {
         partition: partition.name,
-        scoreNs: scoresNs[at] ?? null,
-        movedBytes: candidates[at]?.movedBytes ?? 0,
+        scoreNs,
+        movedBytes: candidate?.movedBytes ?? 0,
         shortage: shortage === null ? null : this.#named(shortage),
+        outOfMemory: outOfMemory === null ? null : this.#predictedOutOfMemory(outOfMemory),
       };
     });
   }
 
+  #predictedOutOfMemory({ accelerator, atNs, bytesOver, operator }: PredictedShortage): PredictedOutOfMemory {
+    const name = operator === null ? null : nameOf(operator);
+    return { accelerator: this.#nameOf(accelerator), atNs, operator: name, bytesOver };
+  }
+
+  #predicted({ accelerator, bytesOver }: PredictedShortage): NamedShortage {
+    const holders = [...this.#graph.claims.placed()].filter(({ usedBytes }) => (usedBytes[accelerator] ?? 0) > 0);
+    return {
+      accelerator: this.#nameOf(accelerator),
+      neededBytes: bytesOver,
+      availableBytes: 0,
+      cause: "predicted",
+      heldBy: holders.map(({ id }) => id).sort((a, b) => a - b),
+    };
+  }
+
   #named(shortage: Shortage): NamedShortage {
-    return { ...shortage, accelerator: this.#graph.cluster.accelerators[shortage.accelerator]?.name ?? "" };
+    return { ...shortage, accelerator: this.#nameOf(shortage.accelerator) };
+  }
+
+  #nameOf(accelerator: number): string {
+    return this.#graph.cluster.accelerators[accelerator]?.name ?? "";
   }
 
   #hasWaitedLong(operator: OperatorNode, nowNs: number): boolean {
-    const lacked = this.#lacking.get(operator.instance.request);
+    const lacked = this.#lacking.get(whoWaits(operator));
     return lacked !== undefined && nowNs - lacked.sinceNs >= this.#memoryPatienceNs;
   }
 }
+
+/** An unplaced request waits as a whole; of a placed one, an instance may lack memory and another none. */
+function whoWaits({ instance }: OperatorNode): RequestNode | InstanceNode {
+  return instance.request.partition === null ? instance.request : instance;
+}
+
+function lesser(a: PredictedShortage, b: PredictedShortage): PredictedShortage {
+  return b.bytesOver < a.bytesOver ? b : a;
+}
+
+function nameOf({ instance, index }: OperatorNode): string {
+  return `${instance.template.name}/${instance.template.operators[index]?.name ?? ""} of instance ${instance.id}`;
+}
+
+const NO_RESULT = { scoreNs: null, outOfMemory: null };
 
 function lackOf({ neededBytes, availableBytes }: Shortage): number {
   return neededBytes - availableBytes;

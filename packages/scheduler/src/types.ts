@@ -34,8 +34,19 @@ export interface SchedulingPolicy {
 }
 
 /** A shortage with its accelerator by name. */
-export interface NamedShortage extends Omit<Shortage, "accelerator"> {
+export interface NamedShortage extends Omit<Shortage, "accelerator" | "cause"> {
   readonly accelerator: string;
+  /** `"predicted"`, in that mode: so many bytes would be over when it is simulated. */
+  readonly cause: Shortage["cause"] | "predicted";
+}
+
+/** Where and when a simulated candidate would pass a capacity. */
+export interface PredictedOutOfMemory {
+  readonly accelerator: string;
+  readonly atNs: number;
+  /** Of the cluster, or null where a receive buffer would not fit. */
+  readonly operator: string | null;
+  readonly bytesOver: number;
 }
 
 /** One candidate of a decision, as an explanation. */
@@ -46,6 +57,8 @@ export interface CandidateReport {
   readonly movedBytes: number;
   /** Why it was out of the question. */
   readonly shortage: NamedShortage | null;
+  /** In predicted mode, where it would have run out of memory. */
+  readonly outOfMemory: PredictedOutOfMemory | null;
 }
 
 /** One scheduling decision (paper §3.4, Algorithm 1), as plain data. */

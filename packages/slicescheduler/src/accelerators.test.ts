@@ -105,9 +105,9 @@ test("with nowhere to go it fails at once, and tells why", async () => {
   await run();
   await expect(outcome).resolves.toMatch(/an accelerator of it was lost, and none of its partitions is left/);
   expect(failed).toHaveLength(1);
-  expect(() => scheduler.openRequest({ limits: [{ template: { name: "step", spec: step }, symbols: { past: 1 } }] })).toThrow(
-    expect.objectContaining({ code: "ACCELERATOR_UNAVAILABLE" }),
-  );
+  expect(() =>
+    scheduler.openRequest({ limits: [{ template: { name: "step", spec: step }, symbols: { past: 1 } }] }),
+  ).toThrow(expect.objectContaining({ code: "ACCELERATOR_UNAVAILABLE" }));
   expectAtRest();
   executor.returnAccelerator("a3");
   const again = chat();

@@ -171,6 +171,17 @@ export class MasterCore {
       }
       return true;
     }
+    if (event.type === "acceleratorLost") {
+      this.#acceleratorLost(event, nowNs);
+      return true;
+    }
+    if (event.type === "acceleratorReturned") {
+      for (const weight of this.graph.returnAccelerator(event.accelerator)) {
+        this.#reaction.instructions.push({ type: "loadWeights", ...weight });
+      }
+      this.#tellAccelerator("acceleratorReturned", event.accelerator, nowNs);
+      return true;
+    }
     switch (event.type) {
       case "operatorStarted":
       case "operatorDone":
@@ -180,16 +191,6 @@ export class MasterCore {
         if (operator === undefined) this.#lateEvents += 1;
         else this.#operatorReport(event, operator, nowNs);
         return event.type !== "operatorStarted";
-      }
-      case "acceleratorLost":
-        this.#acceleratorLost(event, nowNs);
-        return true;
-      case "acceleratorReturned": {
-        for (const weight of this.graph.returnAccelerator(event.accelerator)) {
-          this.#reaction.instructions.push({ type: "loadWeights", ...weight });
-        }
-        this.#tellAccelerator("acceleratorReturned", event.accelerator, nowNs);
-        return true;
       }
       default: {
         const transfer = this.graph.transfer(event.transfer);
