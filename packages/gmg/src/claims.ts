@@ -89,7 +89,7 @@ export class ClaimBook {
     const accelerator = grant.claim.findIndex((bytes) => bytes > 0);
     const neededBytes = grant.take[accelerator] as number;
     const availableBytes = neededBytes - (grant.claim[accelerator] as number);
-    return { accelerator, neededBytes, availableBytes, cause: "claim", heldBy: [request.id] };
+    return { accelerator, neededBytes, availableBytes, cause: "claim" };
   }
 
   /** Null when the claim would fit on accelerators that hold nothing but baseline, weights and so many bytes more. */
@@ -98,7 +98,7 @@ export class ClaimBook {
       const neededBytes = (claim.bytes[accelerator] as number) + (claim.workspaceBytes[accelerator] as number);
       const availableBytes = this.roomBytes(accelerator) - (otherBytes[accelerator] ?? 0);
       if (neededBytes > 0 && neededBytes > availableBytes)
-        return { accelerator, neededBytes, availableBytes, cause: "room", heldBy: [] };
+        return { accelerator, neededBytes, availableBytes, cause: "room" };
     }
     return null;
   }
@@ -193,9 +193,24 @@ export class ClaimBook {
     this.#epoch += 1;
   }
 
+  /** Ids of requests that hold memory on an accelerator, rising: a wait for it ends with them, or before. */
+  holdersOn(accelerator: AcceleratorIndex): number[] {
+    const ids: number[] = [];
+    for (const { id, growing, usedBytes, reservedBytes } of this.placed()) {
+      if (((growing ? usedBytes : reservedBytes)[accelerator] as number) > 0) ids.push(id);
+    }
+    return ids.sort((a, b) => a - b);
+  }
+
   /** Requests that have claims, in no particular order. */
   placed(): IterableIterator<RequestNode> {
     return this.#grants.holders();
+  }
+
+  /** For a restored graph: what requests had been granted, in the order in which `placed` told them. */
+  restore(epoch: number, grants: readonly (Grant & { readonly request: RequestNode })[]): void {
+    for (const { request, ...grant } of grants) this.#grants.grant(request, grant);
+    this.#epoch = epoch;
   }
 
   /** Gives the whole claim back; the request holds nothing any more. */

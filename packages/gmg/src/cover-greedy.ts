@@ -99,7 +99,7 @@ class Events {
     const all = isSimple ? freedAfter : [...freedAfter, ...issuedAfter, ...sentAfter.flat()];
     const end = descent.meet(all);
     if (end < 0) return;
-    if (end === bornWith && kind === "output") this.isBrief[id] = 1;
+    if (end === bornWith) this.isBrief[id] = 1;
     (all.includes(end) ? this.freed : this.freedBefore).add(end, id);
   }
 }

@@ -87,7 +87,8 @@ export class CoverBuilder {
 }
 
 /**
- * The most bytes that holdings of these bytes can have at once, by this cover; at its moments. Whole bytes below 2^53; exact to there, never too low.
+ * The most bytes that holdings of these bytes can have at once, by this cover; at its moments. Whole bytes, exact to 2^53: never too low, and at most one
+ * byte per chain too high, which is nothing where all are multiples of a usual granularity and the result is rounded down to one.
  * Holdings may be permanent that were not when the cover was made: what comes after them in a chain is then added to them. Linear in the cover.
  * @param permanent per holding, 1 where it may stay.
  */

@@ -5,7 +5,8 @@
  *
  *   fixed (baseline + weights) + the largest workspace + Σ claims set aside + Σ taken by growing holders ≤ capacity
  */
-import { addInto, maxInto, subtractFrom } from "./byte-vectors.ts";
+import { addInto, subtractFrom } from "./byte-vectors.ts";
+import { Largest } from "./largest.ts";
 import { type Holder, safeOrder } from "./safe-order.ts";
 import type { AcceleratorIndex } from "./types.ts";
 
@@ -19,8 +20,6 @@ export interface Shortage {
    * `"order"`: they are free, but were they granted, requests could come to wait for each other without end.
    */
   readonly cause: "claim" | "room" | "order";
-  /** Requests that hold memory there, by rising id: the wait ends with them, or before. */
-  readonly heldBy: readonly number[];
 }
 
 export interface GrantHolder extends Holder {
@@ -47,13 +46,14 @@ export class GrantBook<H extends GrantHolder = GrantHolder> {
   readonly #roomBytes: (accelerator: AcceleratorIndex) => number;
   readonly #isGuaranteed: boolean;
   /** Growing ones in the order that was safe when it was last looked for. */
-  #growing: H[] = [];
+  #growing = new Set<H>();
   readonly #setAside = new Set<H>();
   /** Σ claims. */
   readonly #reserved: Float64Array;
   /** Of them: all of a claim set aside, what a growing holder uses. */
   readonly #taken: Float64Array;
-  readonly #workspace: Float64Array;
+  /** Of the holders' workspaces. */
+  readonly #workspace: readonly Largest[];
 
   /**
    * @param roomBytes What an accelerator has beside baseline and weights.
@@ -64,7 +64,7 @@ export class GrantBook<H extends GrantHolder = GrantHolder> {
     this.#isGuaranteed = isGuaranteed;
     this.#reserved = new Float64Array(accelerators);
     this.#taken = new Float64Array(accelerators);
-    this.#workspace = new Float64Array(accelerators);
+    this.#workspace = Array.from({ length: accelerators }, () => new Largest());
   }
 
   reservedBytes(accelerator: AcceleratorIndex): number {
@@ -76,23 +76,17 @@ export class GrantBook<H extends GrantHolder = GrantHolder> {
   }
 
   workspaceBytes(accelerator: AcceleratorIndex): number {
-    return this.#workspace[accelerator] ?? 0;
+    return this.#workspace[accelerator]?.value ?? 0;
   }
 
   /** Null when the grant leaves everybody's bytes within the accelerators, and a safe order. Changes nothing. */
   lackFor(holder: H, grant: Grant): Shortage | null {
     if (!this.#isGuaranteed) return null;
-    const { claim, take, workspaceBytes } = grant;
-    const before = workspaceBytes === null ? null : [this.#workspace.slice(), holder.workspaceBytes.slice()];
-    this.#apply(holder, grant);
+    this.#count(holder, grant);
     const lack = this.#lackOfRoom(holder, grant) ?? this.#lackOfOrder(holder, grant);
-    subtractFrom(holder.usedBytes, take);
-    if (holder.growing) subtractFrom(this.#taken, take);
-    if (claim !== null) this.unreserve(holder, claim);
-    if (before !== null) {
-      this.#workspace.set(before[0] ?? []);
-      holder.workspaceBytes.set(before[1] ?? []);
-    }
+    subtractFrom(holder.usedBytes, grant.take);
+    if (holder.growing) subtractFrom(this.#taken, grant.take);
+    if (grant.claim !== null) this.unreserve(holder, grant.claim);
     return lack;
   }
 
@@ -110,9 +104,9 @@ export class GrantBook<H extends GrantHolder = GrantHolder> {
 
   /** The caller has seen that nothing is lacking. */
   grant(holder: H, grant: Grant): void {
-    if (!holder.growing) this.#setAside.add(holder);
-    else if (!this.#growing.includes(holder)) this.#growing.push(holder);
-    this.#apply(holder, grant);
+    (holder.growing ? this.#growing : this.#setAside).add(holder);
+    this.#count(holder, grant);
+    if (grant.workspaceBytes !== null) this.#setWorkspace(holder, grant.workspaceBytes);
   }
 
   /** What a holder has taken falls; its claim stays. */
@@ -134,18 +128,15 @@ export class GrantBook<H extends GrantHolder = GrantHolder> {
     const falls = holder.reservedBytes.slice();
     subtractFrom(falls, holder.usedBytes);
     this.unreserve(holder, falls);
-    holder.workspaceBytes.fill(0);
-    this.#recountWorkspace();
+    this.#dropWorkspace(holder);
   }
 
   /** Gives everything back. Tells whether it had been granted anything. */
   remove(holder: H): boolean {
-    const at = this.#growing.indexOf(holder);
-    if (at >= 0) this.#growing.splice(at, 1);
-    else if (!this.#setAside.delete(holder)) return false;
+    if (!(holder.growing ? this.#growing : this.#setAside).delete(holder)) return false;
     subtractFrom(this.#reserved, holder.reservedBytes);
     subtractFrom(this.#taken, holder.growing ? holder.usedBytes : holder.reservedBytes);
-    this.#recountWorkspace();
+    this.#dropWorkspace(holder);
     return true;
   }
 
@@ -154,12 +145,24 @@ export class GrantBook<H extends GrantHolder = GrantHolder> {
     yield* this.#setAside;
   }
 
-  #recountWorkspace(): void {
-    this.#workspace.fill(0);
-    for (const holder of this.holders()) maxInto(this.#workspace, holder.workspaceBytes);
+  #setWorkspace(holder: H, workspaceBytes: Float64Array): void {
+    for (let a = 0; a < workspaceBytes.length; a++) {
+      const [before, after] = [holder.workspaceBytes[a] as number, workspaceBytes[a] as number];
+      if (after <= before) continue;
+      if (before > 0) this.#workspace[a]?.remove(before);
+      this.#workspace[a]?.add(after);
+      holder.workspaceBytes[a] = after;
+    }
   }
 
-  #apply(holder: H, { claim, take, workspaceBytes }: Grant): void {
+  #dropWorkspace({ workspaceBytes }: H): void {
+    workspaceBytes.forEach((bytes, a) => {
+      if (bytes > 0) this.#workspace[a]?.remove(bytes);
+    });
+    workspaceBytes.fill(0);
+  }
+
+  #count(holder: H, { claim, take }: Grant): void {
     if (claim !== null) {
       addInto(holder.reservedBytes, claim);
       holder.accelerators = whereAny(holder.reservedBytes);
@@ -168,39 +171,36 @@ export class GrantBook<H extends GrantHolder = GrantHolder> {
     }
     addInto(holder.usedBytes, take);
     if (holder.growing) addInto(this.#taken, take);
-    if (workspaceBytes === null) return;
-    maxInto(holder.workspaceBytes, workspaceBytes);
-    maxInto(this.#workspace, workspaceBytes);
   }
 
-  /** After the grant was applied: the accelerator that lacks the most. */
+  /** With the grant counted: the accelerator that lacks the most. */
   #lackOfRoom(holder: H | null, grant: Grant): Shortage | null {
     let worst: Shortage | null = null;
     let worstBytes = 0;
     for (let a = 0; a < this.#taken.length; a++) {
       if (!concerns(grant, a)) continue;
-      const overBytes = -this.#freeBytes(a);
+      const overBytes = -this.#freeBytes(a, grant);
       if (overBytes <= worstBytes) continue;
       worstBytes = overBytes;
       const takenBytes = (holder === null || holder.growing ? grant.take[a] : grant.claim?.[a]) ?? 0;
-      const neededBytes = takenBytes + (this.#workspace[a] as number);
+      const neededBytes = takenBytes + this.#workspaceWith(grant, a);
       const availableBytes = Math.max(0, neededBytes - overBytes);
-      worst = { accelerator: a, neededBytes, availableBytes, cause: "room", heldBy: [] };
+      worst = { accelerator: a, neededBytes, availableBytes, cause: "room" };
     }
-    return worst === null ? null : { ...worst, heldBy: this.#heldBy(worst.accelerator, holder) };
+    return worst;
   }
 
-  /** After the grant was applied: only accelerators that claims exceed can keep anybody waiting. */
+  /** With the grant counted: only accelerators that claims exceed can keep anybody waiting. */
   #lackOfOrder(holder: H | null, grant: Grant): Shortage | null {
     const isContended = (a: AcceleratorIndex) =>
-      (this.#reserved[a] as number) > this.#roomBytes(a) - (this.#workspace[a] as number);
+      (this.#reserved[a] as number) > this.#roomBytes(a) - this.#workspaceWith(grant, a);
     const touched = this.#taken.some((_, a) => concerns(grant, a) && isContended(a));
     if (!touched) return null;
-    const newcomer = holder?.growing === true && !this.#growing.includes(holder) ? [holder] : [];
-    const free = this.#taken.map((_, a) => this.#freeBytes(a));
+    const newcomer = holder?.growing === true && !this.#growing.has(holder) ? [holder] : [];
+    const free = this.#taken.map((_, a) => this.#freeBytes(a, grant));
     const { order, stuck } = safeOrder([...newcomer, ...this.#growing], free, isContended);
     if (stuck === null) {
-      if (newcomer.length === 0) this.#growing = order;
+      if (newcomer.length === 0) this.#growing = new Set(order);
       return null;
     }
     const shown = stuck.holders.find((each) => each === holder) ?? (stuck.holders[0] as H);
@@ -213,22 +213,17 @@ export class GrantBook<H extends GrantHolder = GrantHolder> {
         worst = { accelerator: a, neededBytes, availableBytes };
       }
     }
-    return { ...worst, cause: "order", heldBy: this.#heldBy(worst.accelerator, holder) };
+    return { ...worst, cause: "order" };
   }
 
-  #freeBytes(accelerator: AcceleratorIndex): number {
+  #freeBytes(accelerator: AcceleratorIndex, grant: Grant): number {
     return (
-      this.#roomBytes(accelerator) - (this.#workspace[accelerator] as number) - (this.#taken[accelerator] as number)
+      this.#roomBytes(accelerator) - this.#workspaceWith(grant, accelerator) - (this.#taken[accelerator] as number)
     );
   }
 
-  #heldBy(accelerator: AcceleratorIndex, asker: H | null): number[] {
-    const ids: number[] = [];
-    for (const holder of this.holders()) {
-      const bytes = holder.growing ? holder.usedBytes : holder.reservedBytes;
-      if (holder !== asker && (bytes[accelerator] as number) > 0) ids.push(holder.id);
-    }
-    return ids.sort((a, b) => a - b);
+  #workspaceWith({ workspaceBytes }: Grant, accelerator: AcceleratorIndex): number {
+    return Math.max(this.workspaceBytes(accelerator), workspaceBytes?.[accelerator] ?? 0);
   }
 }
 

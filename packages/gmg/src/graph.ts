@@ -7,6 +7,7 @@ import { requireFeasible, requireThere } from "./feasible.ts";
 import { Frontier } from "./frontier.ts";
 import type { Shortage } from "./grants.ts";
 import { SubmissionError } from "./graph-errors.ts";
+import { hashOf } from "./graph-hash.ts";
 import {
   type Availability,
   type GraphEffects,
@@ -31,7 +32,10 @@ import {
 } from "./progress.ts";
 import { recallOperator, unissueOperator } from "./recall.ts";
 import { finishRelocations } from "./relocate.ts";
+import { SavedGraph } from "./restore.ts";
 import { dropReleasedHolds, forgetRequestIfGone, settleInstance } from "./settle.ts";
+import type { GraphSnapshot } from "./snapshot.ts";
+import { saveGraph } from "./snapshot-save.ts";
 import { type CompiledPartition, compileTemplate, type Template } from "./template.ts";
 import type { AcceleratorIndex, InstanceId, IssueNumber, TemplateSpec, TransferNumber } from "./types.ts";
 import { validateGraph } from "./validate-graph.ts";
@@ -80,15 +84,14 @@ export class GlobalMappingGraph {
   #lastRequest: RequestId = -1;
   #lastInstance: InstanceId = -1;
 
-  /** @param memorySafety Default `"guaranteed"`. */
-  constructor(cluster: Cluster, memorySafety: MemorySafety = "guaranteed") {
+  /** @param memorySafety Default `"guaranteed"`. @param saved For `restore`. */
+  constructor(cluster: Cluster, memorySafety: MemorySafety = "guaranteed", saved: SavedGraph | null = null) {
     this.cluster = cluster;
-    this.ledger = new ResidencyLedger(cluster.accelerators, {
-      onFreed: (tensorId, accelerator) => {
-        const tensor = this.#state.tensors.get(tensorId);
-        if (tensor !== undefined) forgetCopy(this.#state, tensor, accelerator);
-      },
-    });
+    const onFreed = (tensorId: number, accelerator: AcceleratorIndex) => {
+      const tensor = this.#state.tensors.get(tensorId);
+      if (tensor !== undefined) forgetCopy(this.#state, tensor, accelerator);
+    };
+    this.ledger = saved?.openLedger(onFreed) ?? new ResidencyLedger(cluster.accelerators, { onFreed });
     this.claims = new ClaimBook(cluster, this.ledger, memorySafety);
     this.unscheduledFrontier = new Frontier();
     this.#state = {
@@ -444,6 +447,26 @@ export class GlobalMappingGraph {
       issuedOperators: issued.size,
       transfers: transfers.size,
     };
+  }
+
+  /** All it knows as a plain, versioned value. Throws EFFECTS_PENDING: what changes ask for is taken first. Linear in the graph. */
+  snapshot(): GraphSnapshot {
+    return saveGraph(this.#state, this.#lastRequest, this.#lastInstance);
+  }
+
+  /** A graph that goes on exactly as the saved one would. Throws GRAPH_STATE_INVALID, with every fault of form or the first contradiction. */
+  static restore(snapshot: unknown): GlobalMappingGraph {
+    const saved = new SavedGraph(snapshot);
+    const graph = new GlobalMappingGraph(saved.cluster, saved.memorySafety, saved);
+    ({ lastRequest: graph.#lastRequest, lastInstance: graph.#lastInstance } = saved.counters);
+    saved.restoreTo(graph.#state);
+    saved.requireSame(graph.snapshot());
+    return graph;
+  }
+
+  /** 64-bit FNV-1a of the snapshot's JSON text, in 16 hex digits. Throws as `snapshot`. */
+  hash(): string {
+    return hashOf(this.snapshot());
   }
 
   /** Counts everything again from scratch. Throws INVARIANT_BROKEN. For tests and sampled checks; linear in the graph. */

@@ -138,10 +138,12 @@ export class Scheduler {
     const shortages = options.map((option) => option.shortage).filter((shortage) => shortage !== null);
     if (shortages.length === options.length) {
       const least = shortages.reduce((a, b) => (lackOf(b) < lackOf(a) ? b : a));
-      return { why: "memory", ...this.#named(least) };
+      return { why: "memory", ...this.#named(least), heldBy: this.#graph.claims.holdersOn(least.accelerator) };
     }
     const predicted = this.#lacking.get(whoWaits(operator))?.predicted ?? null;
-    if (predicted !== null) return { why: "memory", ...this.#predicted(predicted) };
+    if (predicted !== null) {
+      return { why: "memory", ...this.#predicted(predicted), heldBy: this.#graph.claims.holdersOn(predicted.accelerator) };
+    }
     const { rank, partition } = operator.instance.request;
     let issuedOperators = 0;
     for (let r = 0; r <= rank; r++) issuedOperators += this.#graph.issuedOfRank(r);
@@ -245,14 +247,7 @@ export class Scheduler {
   }
 
   #predicted({ accelerator, bytesOver }: PredictedShortage): NamedShortage {
-    const holders = [...this.#graph.claims.placed()].filter(({ usedBytes }) => (usedBytes[accelerator] ?? 0) > 0);
-    return {
-      accelerator: this.#nameOf(accelerator),
-      neededBytes: bytesOver,
-      availableBytes: 0,
-      cause: "predicted",
-      heldBy: holders.map(({ id }) => id).sort((a, b) => a - b),
-    };
+    return { accelerator: this.#nameOf(accelerator), neededBytes: bytesOver, availableBytes: 0, cause: "predicted" };
   }
 
   #named(shortage: Shortage): NamedShortage {

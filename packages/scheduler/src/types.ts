@@ -84,7 +84,7 @@ export type WaitingReason =
   | { readonly why: "producers"; readonly unscheduledInputs: number }
   | { readonly why: "budget"; readonly issuedOperators: number; readonly budget: number }
   /** On the partition that lacks the least, the accelerator that lacks the most, and who holds memory there. */
-  | ({ readonly why: "memory" } & NamedShortage)
+  | ({ readonly why: "memory"; readonly heldBy: readonly number[] } & NamedShortage)
   /** A request that has waited too long for memory is not passed by. */
   | { readonly why: "patience"; readonly behind: InstanceId }
   /** A transfer that it would share is being taken back. */

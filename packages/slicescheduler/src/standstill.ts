@@ -65,13 +65,12 @@ function starvedWaiter(
   operator: OperatorNode,
 ): Waiter {
   const { capacityBytes = 0, name = "" } = graph.cluster.accelerators[destination] ?? {};
-  const holders = [...graph.claims.placed()].filter((request) => (request.usedBytes[destination] ?? 0) > 0);
   return {
     ...named(operator),
     accelerator: name,
     neededBytes: graph.cluster.roundBytes(destination, tensor.bytes),
     availableBytes: capacityBytes - graph.ledger.usedBytes(destination),
-    heldBy: holders.map(({ id }) => id).sort((a, b) => a - b),
+    heldBy: graph.claims.holdersOn(destination),
   };
 }
 

@@ -11,10 +11,18 @@ export interface Refusal {
 }
 
 /** An accepted instance, its inputs by the scheduler's numbers. */
-export interface Submitted {
+interface Submitted {
   readonly template: string;
   readonly inputs: Readonly<Record<string, OutputHandle>>;
   readonly partitions: readonly string[] | null;
+}
+
+export interface ApplicationOptions {
+  readonly onSubmitted: (submitted: Submitted, id: number) => void;
+  /** How long it takes to release a result and to close a request. */
+  readonly givesBackAfterNs: number;
+  /** Whether it does so at all. */
+  readonly givesBack: boolean;
 }
 
 /** Asks a scheduler for what a workload says, at the times it says. */
@@ -25,7 +33,7 @@ export class Application {
   readonly #scheduler: SliceScheduler;
   readonly #templates: ReadonlyMap<string, TemplateHandle>;
   readonly #workload: Workload;
-  readonly #onSubmitted: (submitted: Submitted, id: number) => void;
+  readonly #options: ApplicationOptions;
   readonly #requests = new Map<number, RequestHandle>();
   readonly #requestRefusals = new Map<number, SubmissionErrorCode>();
   /** Per instance: the last one that reads a result of it. */
@@ -35,12 +43,12 @@ export class Application {
     scheduler: SliceScheduler,
     templates: ReadonlyMap<string, TemplateHandle>,
     workload: Workload,
-    onSubmitted: (submitted: Submitted, id: number) => void,
+    options: ApplicationOptions,
   ) {
     this.#scheduler = scheduler;
     this.#templates = templates;
     this.#workload = workload;
-    this.#onSubmitted = onSubmitted;
+    this.#options = options;
     workload.instances.forEach(({ inputs }, index) => {
       for (const { instance } of Object.values(inputs)) this.#lastReader.set(instance, index);
     });
@@ -54,10 +62,8 @@ export class Application {
       time.at(atNs, { kind: EVENT_KIND.application, number: number++ }, act);
     for (const [index, { atNs }] of requests.entries()) at(atNs, () => this.#open(index));
     for (const [index, { atNs }] of instances.entries()) {
-      at(atNs, () => {
-        this.#submit(index);
-        this.#giveBackAfter(index);
-      });
+      at(atNs, () => this.#submit(index));
+      if (this.#options.givesBack) at(atNs + this.#options.givesBackAfterNs, () => this.#giveBackAfter(index));
     }
     for (const [index, { cancelAtNs }] of instances.entries()) {
       if (cancelAtNs !== null) at(cancelAtNs, () => this.handles.get(index)?.cancel());
@@ -67,11 +73,12 @@ export class Application {
   #open(index: number): void {
     const request = this.#workload.requests[index];
     if (request === undefined) return;
-    const { priority, deadlineNs, limits, concurrentInstances } = request;
+    const { priority, deadlineNs, limits, concurrentInstances, mayPause = false } = request;
     try {
       const handle = this.#scheduler.openRequest({
         priority,
         concurrentInstances,
+        mayPause,
         ...(deadlineNs === null ? {} : { deadlineNs }),
         ...(limits === null
           ? {}
@@ -103,7 +110,7 @@ export class Application {
         ...(partitions === null ? {} : { partitions }),
       });
       this.handles.set(index, handle);
-      this.#onSubmitted({ template, inputs, partitions }, handle.id);
+      this.#options.onSubmitted({ template, inputs, partitions }, handle.id);
     } catch (error) {
       if (!(error instanceof SubmissionError)) throw error;
       this.refusals.push({ instance: index, code: error.code });

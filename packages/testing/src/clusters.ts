@@ -2,6 +2,8 @@ import type { ClusterSpec, LinkSpec } from "@slicescheduler/gmg";
 import fc from "fast-check";
 
 export interface ClusterOptions {
+  /** From 1 to 6. Default 1. */
+  readonly acceleratorsMin?: number;
   /** From 1 to 6. Default 6. */
   readonly acceleratorsMax?: number;
   /**
@@ -18,7 +20,7 @@ export interface ClusterOptions {
  * 1–2 copy engines each. Every pair is connected; transfers take a few nanoseconds, so that much happens at once.
  */
 export function clusters(options: ClusterOptions = {}): fc.Arbitrary<ClusterSpec> {
-  const { acceleratorsMax = 6, hbm, sharedLinks = true } = options;
+  const { acceleratorsMin = 1, acceleratorsMax = 6, hbm, sharedLinks = true } = options;
   const tightBytes = fc.integer({ min: 450, max: 4000 });
   const ampleBytes = fc.constant(1e9);
   const hbmBytes = hbm === "tight" ? tightBytes : hbm === "ample" ? ampleBytes : fc.oneof(tightBytes, ampleBytes);
@@ -37,7 +39,7 @@ export function clusters(options: ClusterOptions = {}): fc.Arbitrary<ClusterSpec
   });
   return fc
     .record({
-      accelerators: fc.array(accelerator, { minLength: 1, maxLength: acceleratorsMax }),
+      accelerators: fc.array(accelerator, { minLength: acceleratorsMin, maxLength: acceleratorsMax }),
       granularityBytes: fc.constantFrom(1, 16, 64),
       defaultLink: fc.record({ latencyNs: fc.nat({ max: 6 }), bytesPerSecond: fc.constantFrom(1e9, 1e10) }),
       links: fc.array(link, { maxLength: sharedLinks ? 2 : 0 }),

@@ -55,6 +55,41 @@ function watched() {
   return { watcher, say, run };
 }
 
+test("after a loss what was lost runs again, elsewhere if need be, and what was made before counts", () => {
+  const { watcher, say, run } = watched();
+  say("operatorIssued", 0, 0);
+  say("operatorStarted", 0, 0);
+  say("operatorDone", 5, 0, 0, 0, { observedNs: 5 });
+  say("operatorIssued", 5, 0, 1, 1);
+  say("operatorStarted", 6, 0, 1, 1);
+  say("acceleratorLost", 7, 0, 0, 1);
+  say("operatorIssued", 8, 0, 1, 1);
+  say("operatorStarted", 8, 0, 1, 1);
+  say("operatorDone", 9, 0, 1, 1, { observedNs: 1 });
+  say("instanceDone", 9, 0);
+  run(1, 20);
+  watcher.finish();
+  // Without a further loss there is no further reason.
+  say("operatorIssued", 50, 1);
+  expect(watcher.found).toMatchObject([{ kind: "doubled" }, { kind: "broken" }]);
+});
+
+test("when messages travel, durations cannot be told from their times", () => {
+  const emitter = new EventEmitter();
+  const watcher = new RunWatcher(emitter as unknown as SliceScheduler, cluster, { messagesTravel: true });
+  watcher.registered(pair);
+  watcher.submitted(0, { template: "pair" });
+  const notice = { instance: 0, operator: 0, operatorName: "first", accelerator: 0, acceleratorName: "a" };
+  for (const [name, atNs] of [
+    ["operatorIssued", 0],
+    ["operatorStarted", 4],
+    ["operatorDone", 5],
+  ] as const) {
+    emitter.emit(name, { ...notice, atNs, observedNs: 3 });
+  }
+  expect(watcher.violations).toEqual([]);
+});
+
 test("a correct run has no violations", () => {
   const { watcher, run } = watched();
   run(0, 0);

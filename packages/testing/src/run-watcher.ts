@@ -9,11 +9,17 @@ import {
 } from "@slicescheduler/gmg";
 import type { Notices, SliceScheduler } from "slicescheduler";
 import { InvariantViolation } from "./invariant-violation.ts";
+import type { Violation, ViolationKind } from "./violation.ts";
 
 export type Outcome = "done" | "failed" | "cancelled";
 
 /** Violations kept; a broken run breaks everywhere. */
 const VIOLATIONS_MAX = 50;
+
+export interface RunWatcherOptions {
+  /** Whether the scheduler hears of things later than they happen: then durations cannot be compared. Default false. */
+  readonly messagesTravel?: boolean;
+}
 
 interface Submission {
   readonly template: string;
@@ -27,9 +33,14 @@ interface WatchedInstance {
   readonly id: number;
   readonly template: Template;
   readonly states: OperatorState[];
+  /** Per operator, where it was issued last and how many accelerators had been lost then; −1 before. */
+  readonly issues: { accelerator: number; losses: number }[];
+  /** Operators that were done once, whatever became of their results. */
+  readonly everDone: Set<number>;
   /** Per operator, what must be done before it starts. */
   readonly needs: readonly (readonly { readonly instance: number; readonly operator: number }[])[];
-  /** Where all operators issued so far may be by them; one at least is left. */
+  readonly allowed: readonly CompiledPartition[];
+  /** Where all operators issued so far, or since the last loss, may be by them; one at least is left. */
   partitions: readonly CompiledPartition[];
   outcome: Outcome | null;
 }
@@ -48,16 +59,20 @@ export class RunWatcher {
   readonly #instances = new Map<number, WatchedInstance>();
   /** Per accelerator, what runs there, in words. */
   readonly #running = new Map<number, { readonly words: string; readonly sinceNs: number }>();
-  readonly #violations: string[] = [];
+  readonly #found: Violation[] = [];
+  readonly #messagesTravel: boolean;
+  #losses = 0;
   #nowNs = 0;
 
-  constructor(scheduler: SliceScheduler, cluster: ClusterSpec) {
+  constructor(scheduler: SliceScheduler, cluster: ClusterSpec, options: RunWatcherOptions = {}) {
     this.#cluster = compileCluster(cluster);
+    this.#messagesTravel = options.messagesTravel ?? false;
     scheduler.on("operatorIssued", (notice) => this.#issued(notice));
     scheduler.on("operatorStarted", (notice) => this.#started(notice));
     scheduler.on("operatorDone", (notice) => this.#ended(notice, "done"));
     scheduler.on("operatorFailed", (notice) => this.#ended(notice, "failed"));
     scheduler.on("transferDone", ({ atNs }) => this.#advance(atNs, "a transfer"));
+    scheduler.on("acceleratorLost", ({ accelerator, atNs }) => this.#lost(accelerator, atNs));
     scheduler.on("instanceDone", (notice) => this.#settled(notice, "done"));
     scheduler.on("instanceFailed", (notice) => this.#settled(notice, "failed"));
     scheduler.on("instanceCancelled", (notice) => this.#settled(notice, "cancelled"));
@@ -72,16 +87,19 @@ export class RunWatcher {
   submitted(instance: number, { template: name, inputs = {}, partitions = null }: Submission): void {
     const template = this.#templates.get(name);
     if (template === undefined) throw new RangeError(`template ${JSON.stringify(name)} was not registered`);
-    if (this.#instances.has(instance)) this.#violated(`instance ${instance} was submitted twice`);
+    if (this.#instances.has(instance)) this.#violated(`instance ${instance} was submitted twice`, "doubled");
     this.#instances.set(instance, {
       id: instance,
       template,
       states: template.operators.map(() => "unissued"),
+      issues: template.operators.map(() => ({ accelerator: -1, losses: -1 })),
+      everDone: new Set(),
       needs: template.operators.map((operator) =>
         operator.inputs.flatMap((input) =>
           input.slot < 0 ? [{ instance, operator: input.operator }] : this.#writerOf(template, input.slot, inputs),
         ),
       ),
+      allowed: template.partitions.filter((partition) => partitions?.includes(partition.name) ?? true),
       partitions: template.partitions.filter((partition) => partitions?.includes(partition.name) ?? true),
       outcome: null,
     });
@@ -93,16 +111,26 @@ export class RunWatcher {
   }
 
   get violations(): readonly string[] {
-    return this.#violations;
+    return this.#found.map(({ words }) => words);
+  }
+
+  /** The same, with their kinds. */
+  get found(): readonly Violation[] {
+    return this.#found;
   }
 
   /** The run is over: throws an `InvariantViolation` unless everything held and every instance has its outcome. */
   finish(): void {
+    this.end();
+    if (this.#found.length > 0) throw new InvariantViolation(this.#found);
+  }
+
+  /** The run is over: notes every instance without outcome and every operator that still runs. Call it once. */
+  end(): void {
     for (const { id, outcome } of this.#instances.values()) {
-      if (outcome === null) this.#violated(`instance ${id} has no outcome`);
+      if (outcome === null) this.#violated(`instance ${id} has no outcome`, "lost");
     }
     for (const { words } of this.#running.values()) this.#violated(`${words} runs at the end`);
-    if (this.#violations.length > 0) throw new InvariantViolation(this.#violations);
   }
 
   #writerOf(template: Template, slot: number, inputs: NonNullable<Submission["inputs"]>) {
@@ -118,8 +146,13 @@ export class RunWatcher {
   #issued(notice: Notices["operatorIssued"]): void {
     const { words, instance } = this.#find(notice, "was issued");
     if (instance === undefined) return;
-    if (instance.states[notice.operator] !== "unissued") this.#violated(`${words} was issued twice`);
-    if (instance.outcome !== null) this.#violated(`${words} was issued after the instance was ${instance.outcome}`);
+    const { states, issues, outcome } = instance;
+    // After a loss its results may be needed again.
+    const isAgain = issues[notice.operator]?.losses !== this.#losses && issues[notice.operator]?.losses !== -1;
+    if (states[notice.operator] !== "unissued" && !isAgain) this.#violated(`${words} was issued twice`, "doubled");
+    if (outcome !== null && !(isAgain && outcome === "done"))
+      this.#violated(`${words} was issued after the instance was ${outcome}`);
+    issues[notice.operator] = { accelerator: notice.accelerator, losses: this.#losses };
     instance.states[notice.operator] = "issued";
     instance.partitions = instance.partitions.filter(
       ({ acceleratorOf }) => acceleratorOf[notice.operator] === notice.accelerator,
@@ -133,11 +166,15 @@ export class RunWatcher {
     const { words, instance } = this.#find(notice, "started");
     if (instance === undefined) return;
     const state = instance.states[notice.operator];
-    if (state !== "issued") this.#violated(`${words} started when it was ${state}`);
+    if (state !== "issued") {
+      this.#violated(`${words} started when it was ${state}`, state === "unissued" ? "broken" : "doubled");
+    }
     instance.states[notice.operator] = "running";
     for (const need of instance.needs[notice.operator] ?? []) {
-      const found = this.#instances.get(need.instance)?.states[need.operator];
-      if (found === "done") continue;
+      const writer = this.#instances.get(need.instance);
+      const found = writer?.states[need.operator];
+      // A copy may outlive the accelerator on which it was made.
+      if (found === "done" || (this.#losses > 0 && writer?.everDone.has(need.operator))) continue;
       this.#violated(`${words} started when operator ${need.operator} of instance ${need.instance} was ${found}`);
     }
     const beside = this.#running.get(notice.accelerator);
@@ -151,11 +188,27 @@ export class RunWatcher {
     const running = this.#running.get(notice.accelerator);
     if (running?.words === words) {
       this.#running.delete(notice.accelerator);
-      if ("observedNs" in notice && notice.observedNs !== notice.atNs - running.sinceNs) {
+      if (!this.#messagesTravel && "observedNs" in notice && notice.observedNs !== notice.atNs - running.sinceNs) {
         this.#violated(`${words} ran from ${running.sinceNs} to ${notice.atNs} ns and reports ${notice.observedNs} ns`);
       }
     } else if (to === "done") this.#violated(`${words} was done and did not run there`);
     instance.states[notice.operator] = to;
+    if (to === "done") instance.everDone.add(notice.operator);
+  }
+
+  /** What was there is not there any more; everything may have to be laid anew. */
+  #lost(accelerator: number, atNs: number): void {
+    this.#advance(atNs, `the loss of accelerator ${accelerator}`);
+    this.#losses += 1;
+    this.#running.delete(accelerator);
+    for (const instance of this.#instances.values()) {
+      instance.partitions = instance.allowed;
+      instance.issues.forEach((issue, operator) => {
+        const state = instance.states[operator];
+        if (issue.accelerator === accelerator && (state === "issued" || state === "running"))
+          instance.states[operator] = "unissued";
+      });
+    }
   }
 
   #settled({ instance: id, atNs }: Notices["instanceDone"], outcome: Outcome): void {
@@ -165,7 +218,7 @@ export class RunWatcher {
       this.#violated(`instance ${id} was ${outcome} and never submitted`);
       return;
     }
-    if (instance.outcome !== null) this.#violated(`instance ${id} was ${instance.outcome}, then ${outcome}`);
+    if (instance.outcome !== null) this.#violated(`instance ${id} was ${instance.outcome}, then ${outcome}`, "doubled");
     const left = instance.states.filter((state) => state !== "done").length;
     if (outcome === "done" && left > 0) this.#violated(`instance ${id} is done and ${left} of its operators are not`);
     instance.outcome = outcome;
@@ -186,7 +239,8 @@ export class RunWatcher {
     this.#nowNs = Math.max(this.#nowNs, atNs);
   }
 
-  #violated(violation: string): void {
-    if (this.#violations.length < VIOLATIONS_MAX) this.#violations.push(`at ${this.#nowNs} ns: ${violation}`);
+  #violated(violation: string, kind: ViolationKind = "broken"): void {
+    if (this.#found.length >= VIOLATIONS_MAX) return;
+    this.#found.push({ kind, words: `at ${this.#nowNs} ns: ${violation}`, amount: 1 });
   }
 }

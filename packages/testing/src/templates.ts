@@ -5,8 +5,12 @@ import { pick } from "./clusters.ts";
 export interface TemplateOptions {
   /** Templates at most, at least 1. Default 3. */
   readonly templatesMax?: number;
+  /** Operators of a template at least. Default 1. */
+  readonly operatorsMin?: number;
   /** Operators of a template at most, at least 2. Default 7. */
   readonly operatorsMax?: number;
+  /** Accelerators named by a partition at least, from 1 to 3; some may be the same. Default 1. */
+  readonly spreadMin?: number;
   /** Partitions at most, at least 1. Default 3. */
   readonly partitionsMax?: number;
 }
@@ -58,7 +62,7 @@ export interface DrawnFamily {
 }
 
 export function drawnFamilies(options: TemplateOptions = {}): fc.Arbitrary<DrawnFamily> {
-  const { templatesMax = 3, operatorsMax = 7, partitionsMax = 3 } = options;
+  const { templatesMax = 3, operatorsMin = 1, operatorsMax = 7, spreadMin = 1, partitionsMax = 3 } = options;
   const operator: fc.Arbitrary<DrawnOperator> = fc.record({
     inputs: fc.array(pick, { maxLength: 3 }),
     extraBytes: fc.option(fc.nat({ max: 40 })),
@@ -71,14 +75,17 @@ export function drawnFamilies(options: TemplateOptions = {}): fc.Arbitrary<Drawn
     graph: fc.constantFrom(...graphs),
     stateful: fc.boolean(),
     readsHidden: fc.boolean(),
-    operators: fc.array(operator, { minLength: 1, maxLength: operatorsMax }),
+    operators: fc.array(operator, { minLength: operatorsMin, maxLength: operatorsMax }),
     layouts: fc.array(layout, { minLength: partitionsMax, maxLength: partitionsMax }),
   });
   return fc.record({
     stateLayers: fc.integer({ min: 1, max: 2 }),
     stateRowBytes: fc.integer({ min: 1, max: 12 }),
     hiddenRowBytes: fc.integer({ min: 1, max: 16 }),
-    partitions: fc.array(fc.array(pick, { minLength: 1, maxLength: 3 }), { minLength: 1, maxLength: partitionsMax }),
+    partitions: fc.array(fc.array(pick, { minLength: spreadMin, maxLength: 3 }), {
+      minLength: 1,
+      maxLength: partitionsMax,
+    }),
     templates: fc.array(template, { minLength: 1, maxLength: templatesMax }),
   });
 }

@@ -11,6 +11,8 @@ export interface WorkloadRequest {
   /** Null for none: it claims what it has submitted. */
   readonly limits: readonly { readonly template: string; readonly symbols: Readonly<Record<string, number>> }[] | null;
   readonly concurrentInstances: number;
+  /** Whether everything it claims is set aside at once. Default false. */
+  readonly mayPause?: boolean;
 }
 
 /** Submitted at its time; one that the scheduler refuses is left out, and so are all that need its results. */
@@ -36,6 +38,8 @@ export interface Workload {
 }
 
 export interface WorkloadOptions {
+  /** Default 1. */
+  readonly groupsMin?: number;
   /** Groups of instances that share a request. Default 5. */
   readonly groupsMax?: number;
   /** Instances of a group at most. Default 4. */
@@ -76,12 +80,20 @@ export type DrawnWorkload = readonly {
   readonly kind: "limits" | "open" | "implicit";
   readonly priority: string;
   readonly deadlineNs: number | null;
+  readonly mayPause: boolean;
   readonly atNs: number;
   readonly instances: readonly DrawnInstance[];
 }[];
 
 export function drawnWorkloads(options: WorkloadOptions = {}): fc.Arbitrary<DrawnWorkload> {
-  const { groupsMax = 5, instancesMax = 4, cancels = false, careless = true, restricted = true } = options;
+  const {
+    groupsMin = 1,
+    groupsMax = 5,
+    instancesMax = 4,
+    cancels = false,
+    careless = true,
+    restricted = true,
+  } = options;
   const instance: fc.Arbitrary<DrawnInstance> = fc.record({
     template: pick,
     tokens: fc.oneof(
@@ -101,17 +113,18 @@ export function drawnWorkloads(options: WorkloadOptions = {}): fc.Arbitrary<Draw
       kind: fc.constantFrom("limits", "open", "implicit"),
       priority: fc.constantFrom("online", "offline"),
       deadlineNs: seldom(fc.nat({ max: 400 })),
+      mayPause: seldom(fc.constant(true)).map((on) => on ?? false),
       atNs: fc.oneof(fc.constant(0), fc.nat({ max: 120 })),
       instances: fc.array(instance, { minLength: 1, maxLength: instancesMax }),
     }),
-    { minLength: 1, maxLength: groupsMax },
+    { minLength: groupsMin, maxLength: groupsMax },
   );
 }
 
 export function buildWorkload(drawn: DrawnWorkload, specs: readonly TemplateSpec[]): Workload {
   const requests: WorkloadRequest[] = [];
   const planned: PlannedInstance[] = [];
-  drawn.forEach(({ kind, priority, deadlineNs, atNs, instances }) => {
+  drawn.forEach(({ kind, priority, deadlineNs, mayPause, atNs, instances }) => {
     const group: PlannedInstance[] = [];
     const request = kind === "implicit" ? null : requests.length;
     let nowNs = atNs;
@@ -121,7 +134,7 @@ export function buildWorkload(drawn: DrawnWorkload, specs: readonly TemplateSpec
     }
     if (request !== null) {
       const limits = kind === "limits" ? limitsOf(group) : null;
-      requests.push({ atNs, priority, deadlineNs, limits, concurrentInstances: Math.max(2, group.length) });
+      requests.push({ atNs, priority, deadlineNs, limits, concurrentInstances: Math.max(2, group.length), mayPause });
     }
     planned.push(...group);
   });
