@@ -43,6 +43,8 @@ export function whyUnavailable(input: IssuedInput, accelerator: number, around: 
   }
   if (transfer === null)
     return `input tensor ${tensor} is neither present on, nor produced on, nor on its way to accelerator ${accelerator}`;
+  // A message that was under way when the transfer ended without a copy.
+  if (around.transfers.isPast(transfer)) return `transfer ${transfer} of input tensor ${tensor} has ended`;
   if (around.ledger.has(tensor, source)) return null;
   return `input tensor ${tensor} is neither present on nor expected on accelerator ${source}, from where it was to come`;
 }

@@ -32,7 +32,7 @@ test("all intents of a batch come at once, in the order of their numbers, before
   drain(core, 1);
   core.operatorEnded(2, 2);
   drain(core, 2);
-  core.execute([consumer(3, 2, 9), consumer(4, 1, 8), issue(5)], 2);
+  core.execute([consumer(3, 2, 8), consumer(4, 1, 9), issue(5)], 2);
   expect(drain(core, 2)).toEqual(["intentsRaised 8,9", "run 5", "operatorStarted 5"]);
 });
 

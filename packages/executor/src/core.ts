@@ -217,6 +217,9 @@ export class ExecutorCore {
       case "activateRecv":
         this.#receive(instruction, nowNs);
         break;
+      case "cancelTransfer":
+        this.#cancelTransfer(instruction, nowNs);
+        break;
       case "activateSend":
         this.#send(instruction, nowNs);
         break;
@@ -319,6 +322,16 @@ export class ExecutorCore {
     } else {
       this.#tally.overCapacityRefused++;
       this.#line.deliver({ type: "recvFailed", transfer, reason: refused });
+    }
+  }
+
+  #cancelTransfer({ transfer }: Instruction<"cancelTransfer">, nowNs: number): void {
+    const pending = this.#transfers.get(transfer);
+    if (pending === undefined) this.#lateTransfer(transfer);
+    else if (pending.state !== "planned" && pending.state !== "intent") this.#tally.ignored++;
+    else {
+      this.#transfers.cancel(transfer, nowNs);
+      this.#cancelled(pending, nowNs);
     }
   }
 

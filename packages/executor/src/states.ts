@@ -51,7 +51,7 @@ export const TRANSFER_MOVES: Readonly<Record<TransferState, readonly TransferSta
   sending: ["receiving"],
   done: ["sending"],
   failed: ["sending"],
-  cancelled: ["planned"],
+  cancelled: ["planned", "intent"],
   lost: ["planned", "intent", "receiving", "sending"],
 };
 

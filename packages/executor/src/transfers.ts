@@ -98,12 +98,13 @@ export class TransferTable {
     return entry;
   }
 
-  /** A planned transfer will not take place; the caller loses the copy at the destination. */
+  /** A transfer that is planned or an intent will not take place; the caller loses the copy at the destination. */
   cancel(transfer: number, nowNs: number): void {
     const entry = this.#at(transfer);
+    const isPlanned = entry.state === "planned";
     this.#move(entry, "cancelled", nowNs);
     this.#remove(entry);
-    this.#forgetPlanned(entry);
+    if (isPlanned) this.#forgetPlanned(entry);
     this.#ledger.endSend(entry.tensor, entry.source);
   }
 

@@ -7,7 +7,10 @@ import type { ExecutorStats } from "./stats.ts";
 
 export interface IssuedInput {
   readonly tensor: number;
-  /** The transfer that brings it here, or null when it is present or produced on this accelerator. */
+  /**
+   * The transfer that brings it here, or null when it is present or produced on this accelerator. Numbers of transfers rise in the order
+   * in which issues first name them; one that has ended is not named again.
+   */
   readonly transfer: number | null;
   /** Where the transfer comes from; meaningless when `transfer` is null. */
   readonly source: number;
@@ -54,6 +57,8 @@ export type ExecutorInstruction =
       readonly destination: number;
       readonly bytes: number;
     }
+  /** Give up a transfer whose data do not move yet; answered by `transferCancelled`. Ignored when it has gone on, or ended. */
+  | { readonly type: "cancelTransfer"; readonly transfer: number }
   /** Move the data; answered by `transferDone` or `transferFailed`. */
   | { readonly type: "activateSend"; readonly transfer: number }
   /** The master needs this copy, which it released, again: keep it. Ignored when it has gone. */

@@ -67,6 +67,7 @@ test("whatever accelerators are lost, drained and come back: every instance has 
               deadlineNs: Number.POSITIVE_INFINITY,
               limits: pick % 3 === 0 ? null : limits,
               concurrentInstances: 1 + (pick % 2),
+              chains: 1,
               mayPause: pick % 5 === 0,
               allowedPartitions: null,
               endsWithInstances: false,

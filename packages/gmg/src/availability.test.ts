@@ -49,6 +49,7 @@ function world(hbmBytes = 1000, absent: readonly string[] = []) {
         deadlineNs: Number.POSITIVE_INFINITY,
         limits: [{ template: "step", symbols: { past: 9 } }],
         concurrentInstances: 2,
+        chains: 1,
         mayPause: false,
         allowedPartitions: null,
         endsWithInstances: false,

@@ -42,7 +42,7 @@ function boundOn(template: Template, partition: CompiledPartition, cluster: Clus
 export function limitsNeed(
   limits: readonly Binding[],
   partitionName: string,
-  concurrentInstances: number,
+  { concurrentInstances, chains }: { readonly concurrentInstances: number; readonly chains: number },
   cluster: Cluster,
 ): MemoryNeed | undefined {
   const count = cluster.accelerators.length;
@@ -67,9 +67,10 @@ export function limitsNeed(
     }
   }
   const bytes = new Float64Array(count);
-  for (const part of layouts.values()) addInto(bytes, part);
+  for (const part of layouts.values()) for (let chain = 0; chain < chains; chain++) addInto(bytes, part);
+  const instances = Math.max(chains, concurrentInstances);
   for (let a = 0; a < count; a++) {
-    const further = (concurrentInstances - 1) * (steps[a] as number) + concurrentInstances * (lingering[a] as number);
+    const further = (instances - chains) * (steps[a] as number) + instances * (lingering[a] as number);
     bytes[a] = (bytes[a] as number) + further;
   }
   return { bytes, workspaceBytes };

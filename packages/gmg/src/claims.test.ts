@@ -40,6 +40,7 @@ function world(hbmBytes: number) {
         deadlineNs: Number.POSITIVE_INFINITY,
         limits: [{ template: "step", symbols: { past: 50 } }],
         concurrentInstances: 1,
+        chains: 1,
         mayPause: false,
         allowedPartitions: null,
         endsWithInstances: false,

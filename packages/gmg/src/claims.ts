@@ -260,7 +260,7 @@ export class ClaimBook {
       this.#claimsOfLimits.set(request, claims);
     }
     if (!claims.has(partitionName)) {
-      claims.set(partitionName, limitsNeed(limits, partitionName, request.concurrentInstances, this.#cluster));
+      claims.set(partitionName, limitsNeed(limits, partitionName, request, this.#cluster));
     }
     return claims.get(partitionName);
   }

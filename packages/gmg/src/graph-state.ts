@@ -102,6 +102,7 @@ export function countIssued(state: GraphState, operator: OperatorNode, change: n
 export function isInDoubt(tensor: TensorNode): boolean {
   if (tensor.producer.recalled) return true;
   for (const { state, waiting } of tensor.transfers) {
+    if (state === "cancelling") return true;
     if (state !== "planned") continue;
     for (const operator of waiting) if (operator.state !== "issued" || operator.recalled) return true;
   }

@@ -33,6 +33,7 @@ function world() {
     deadlineNs: Number.POSITIVE_INFINITY,
     limits: null,
     concurrentInstances: 1,
+    chains: 1,
     mayPause: false,
     allowedPartitions: null,
     endsWithInstances: false,

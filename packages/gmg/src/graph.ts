@@ -51,6 +51,8 @@ export interface RequestOpening {
   /** The largest instance per template that it may submit, or null to claim only what is submitted. */
   readonly limits: readonly { readonly template: string; readonly symbols: Readonly<Record<string, number>> }[] | null;
   readonly concurrentInstances: number;
+  /** Sequences of instances that continue one another, or stand alone, at the same time; each holds what it retains. A whole number from 1. */
+  readonly chains: number;
   /**
    * It may stand still for as long as it likes with results that it holds, so that what it may come to need is set aside. Otherwise
    * it goes on by itself once it has started, until it is closed and has released what it retained.
@@ -164,6 +166,7 @@ export class GlobalMappingGraph {
       openedNs: nowNs,
       limits,
       concurrentInstances: opening.concurrentInstances,
+      chains: opening.chains,
       allowedPartitions: opening.allowedPartitions,
       endsWithInstances: opening.endsWithInstances,
       partition: null,
@@ -475,13 +478,14 @@ export class GlobalMappingGraph {
   }
 }
 
-function checkOpening({ id, rank, deadlineNs, concurrentInstances }: RequestOpening): void {
+function checkOpening({ id, rank, deadlineNs, concurrentInstances, chains }: RequestOpening): void {
   const faults: string[] = [];
   if (!(Number.isSafeInteger(rank) && rank >= 0)) faults.push(`rank ${rank} is not a whole number from 0`);
   if (!(deadlineNs >= 0)) faults.push(`deadline ${deadlineNs} ns is not a number from 0`);
   if (!(Number.isSafeInteger(concurrentInstances) && concurrentInstances >= 1)) {
     faults.push(`concurrentInstances ${concurrentInstances} is not a whole number from 1`);
   }
+  if (!(Number.isSafeInteger(chains) && chains >= 1)) faults.push(`chains ${chains} is not a whole number from 1`);
   if (faults.length > 0)
     throw new SubmissionError("INVALID_REQUEST", `request ${id} refused: ${faults.join("; ")}`, { request: id });
 }

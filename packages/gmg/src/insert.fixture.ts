@@ -51,6 +51,7 @@ export class Playground {
       deadlineNs: Number.POSITIVE_INFINITY,
       limits: null,
       concurrentInstances: 1,
+      chains: 1,
       allowedPartitions: null,
       endsWithInstances: false,
       mayPause: false,

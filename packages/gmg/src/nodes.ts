@@ -31,6 +31,8 @@ export interface RequestNode {
   readonly limits: readonly Binding[] | null;
   /** Live instances at the same time that the claim covers. */
   readonly concurrentInstances: number;
+  /** Sequences of instances that continue one another, or stand alone, at the same time that the claim covers. */
+  readonly chains: number;
   /** Names of partitions it may be laid on; null for all of its templates'. */
   readonly allowedPartitions: readonly string[] | null;
   /** It leaves the graph with its last instance, closed or not. */
@@ -168,8 +170,8 @@ export interface TransferNode {
   readonly source: AcceleratorIndex;
   readonly destination: AcceleratorIndex;
   readonly rank: number;
-  /** `"starved"`: its receive buffer did not fit. */
-  state: "planned" | "intended" | "starved" | "receiving" | "sending";
+  /** `"starved"`: its receive buffer did not fit; `"cancelling"`: the executor was told to give it up. */
+  state: "planned" | "intended" | "starved" | "cancelling" | "receiving" | "sending";
   /** When the data began to move; −1 before. */
   sendingNs: number;
   /** Operators on the destination that wait for it, those that are being withdrawn included, by rising issue number. */

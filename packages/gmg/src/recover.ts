@@ -29,11 +29,12 @@ export function reviveLost(state: GraphState, request: RequestNode): OperatorNod
   return hopeless;
 }
 
-/** Done → unscheduled, with its inputs as they were. False, changing nothing, when they are forgotten. */
+/** Done → unscheduled, with its inputs as they were. False, changing nothing, when they are forgotten or its instance failed or was cancelled. */
 function reviveOperator(state: GraphState, operator: OperatorNode): boolean {
   const { instance, index } = operator;
   const { inputs: compiled } = instance.template.operators[index] as (typeof instance.template.operators)[number];
   const { origin } = instance;
+  if (instance.state === "failed" || instance.state === "cancelled") return false;
   if (origin.inputs === null && compiled.some(({ slot }) => slot >= 0)) return false;
   if (instance.inputs.length === 0) instance.inputs = instance.template.slots.map(() => null);
   for (const { slot } of compiled) {

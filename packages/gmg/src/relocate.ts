@@ -107,7 +107,7 @@ export function partitionsLeft(state: GraphState, instance: InstanceNode): strin
 
 /** Lost, wanted, and not to be made again: what reads it fails, and it cannot be referred to any more. */
 function abandonHope(state: GraphState, operator: OperatorNode, nowNs: number): void {
-  const reason = `results of ${nameOf(operator)} were lost with an accelerator, and from what they were made is forgotten`;
+  const reason = `results of ${nameOf(operator)} were lost with an accelerator and cannot be made again`;
   operator.state = "failed";
   for (const tensor of operator.outputs) {
     tensor.retained = false;

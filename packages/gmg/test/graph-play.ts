@@ -131,6 +131,7 @@ export class Play {
           deadlineNs: request.deadlineNs,
           limits: (flags & 4) === 0 ? null : limits,
           concurrentInstances: 1 + ((flags >> 3) % 2),
+          chains: 1,
           mayPause: (flags & 16) !== 0,
           allowedPartitions: somePartitions(others[2] ?? 0),
           endsWithInstances: request.endsWithInstances,

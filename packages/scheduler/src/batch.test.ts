@@ -32,6 +32,7 @@ test("leaves out what also waits for an unscheduled operator elsewhere, and join
     deadlineNs: Number.POSITIVE_INFINITY,
     limits: null,
     concurrentInstances: 1,
+    chains: 1,
     mayPause: false,
   };
   graph.openRequest({ ...opening, id: 0, allowedPartitions: null, endsWithInstances: true }, 0);

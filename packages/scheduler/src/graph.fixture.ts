@@ -48,6 +48,7 @@ export function submit(graph: GlobalMappingGraph, id: number, template: string, 
     deadlineNs: Number.POSITIVE_INFINITY,
     limits: null,
     concurrentInstances: 1,
+    chains: 1,
     mayPause: false,
   };
   graph.openRequest({ ...opening, allowedPartitions: null, endsWithInstances: true }, 0);

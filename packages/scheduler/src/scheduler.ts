@@ -142,7 +142,11 @@ export class Scheduler {
     }
     const predicted = this.#lacking.get(whoWaits(operator))?.predicted ?? null;
     if (predicted !== null) {
-      return { why: "memory", ...this.#predicted(predicted), heldBy: this.#graph.claims.holdersOn(predicted.accelerator) };
+      return {
+        why: "memory",
+        ...this.#predicted(predicted),
+        heldBy: this.#graph.claims.holdersOn(predicted.accelerator),
+      };
     }
     const { rank, partition } = operator.instance.request;
     let issuedOperators = 0;

@@ -117,6 +117,7 @@ export class MasterCore {
             deadlineNs: event.deadlineNs ?? Number.POSITIVE_INFINITY,
             limits: event.limits,
             concurrentInstances: event.concurrentInstances,
+            chains: event.chains,
             mayPause: event.mayPause,
             allowedPartitions: event.partitions,
             endsWithInstances: event.endsWithInstances,
@@ -304,11 +305,17 @@ export class MasterCore {
     this.#tellAccelerator("acceleratorLost", accelerator, nowNs, reason);
   }
 
-  /** Memory may have been released: transfers whose receive buffer fits now are intents again. */
+  /** Memory may have been released: transfers whose receive buffer fits now are intents again; those nobody waits for are given up. */
   #retryStarved(nowNs: number): void {
     for (const transfer of this.#starved) {
-      const { number, destination, tensor, state } = transfer;
+      const { number, destination, tensor, state, waiting } = transfer;
       const isGone = this.graph.transfer(number) !== transfer || state !== "starved";
+      if (!isGone && waiting.every((operator) => operator.state !== "issued")) {
+        this.#starved.delete(transfer);
+        transfer.state = "cancelling";
+        this.#reaction.instructions.push({ type: "cancelTransfer", transfer: number });
+        continue;
+      }
       const bytes = this.graph.cluster.roundBytes(destination, tensor.bytes);
       if (!isGone && !this.graph.ledger.fits(destination, bytes)) continue;
       this.#starved.delete(transfer);
@@ -333,6 +340,7 @@ export class MasterCore {
     this.#noteReason(victim, `it gave way, since nothing moved any more: ${reason}`);
     this.graph.fail(victim.id, nowNs);
     this.#carryOutEffects(nowNs);
+    this.#retryStarved(nowNs);
     return true;
   }
 

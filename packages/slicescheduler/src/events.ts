@@ -19,6 +19,7 @@ export type ApplicationEvent =
         | readonly { readonly template: string; readonly symbols: Readonly<Record<string, number>> }[]
         | null;
       readonly concurrentInstances: number;
+      readonly chains: number;
       /** It may stand still with results that it holds for as long as it likes. */
       readonly mayPause: boolean;
       readonly partitions: readonly string[] | null;

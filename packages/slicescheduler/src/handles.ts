@@ -64,6 +64,11 @@ export interface OpenRequestOptions extends RequestOptions {
   /** Instances alive at the same time that the claim covers, a whole number from 1. Default 2: one runs, one waits. */
   readonly concurrentInstances?: number;
   /**
+   * Sequences of instances that continue one another, or instances that stand alone, at the same time, each with what it retains.
+   * A whole number from 1. Default 1.
+   */
+  readonly chains?: number;
+  /**
    * Whether it may stand still with results that it holds, such as a chat between two turns. Then the most that it may come to need is
    * set aside. Otherwise it takes memory as it grows, and promises to go on without a pause once it has started: to submit its
    * next instance, or to release what it retained and close. Default false.

@@ -85,7 +85,9 @@ test("predicted: they start together, stand still, and the least urgent gives wa
   expect(first).toBe("done");
   expect(others.some((outcome) => /it gave way, since nothing moved any more/.test(outcome))).toBe(true);
   expect(failed.length).toBeGreaterThan(0);
-  expect(reasons[0]).toMatch(/step\/attend of instance \d+ waits for \d+ bytes on a, where \d+ are free and requests 0, 1, 2 hold the rest/);
+  expect(reasons[0]).toMatch(
+    /step\/attend of instance \d+ waits for \d+ bytes on a, where \d+ are free and requests 0, 1, 2 hold the rest/,
+  );
   expect(scheduler.stats()).toMatchObject({ requests: 0, instances: 0, issuedOperators: 0 });
   expect(executor.leftovers()).toEqual({ operators: [], tensors: [], transfers: [] });
   expect(executor.stats()).toMatchObject({ overCapacityRefused: 0 });

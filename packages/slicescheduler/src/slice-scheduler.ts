@@ -161,7 +161,7 @@ export class SliceScheduler extends GuardedEmitter<Notices> {
         { priority },
       );
     }
-    const { limits, concurrentInstances = 2, mayPause = false } = options as OpenRequestOptions;
+    const { limits, concurrentInstances = 2, chains = 1, mayPause = false } = options as OpenRequestOptions;
     const request = this.#nextRequest;
     this.#ask({
       type: "requestOpened",
@@ -171,6 +171,7 @@ export class SliceScheduler extends GuardedEmitter<Notices> {
       deadlineNs: deadlineNs ?? null,
       limits: limits?.map(({ template, symbols }) => ({ template: template.name, symbols })) ?? null,
       concurrentInstances,
+      chains,
       mayPause,
       partitions: partitions ?? null,
       endsWithInstances,

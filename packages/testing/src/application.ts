@@ -78,6 +78,8 @@ export class Application {
       const handle = this.#scheduler.openRequest({
         priority,
         concurrentInstances,
+        // Any of them may stand alone.
+        chains: concurrentInstances,
         mayPause,
         ...(deadlineNs === null ? {} : { deadlineNs }),
         ...(limits === null

@@ -10,6 +10,7 @@ export interface WorkloadRequest {
   readonly deadlineNs: number | null;
   /** Null for none: it claims what it has submitted. */
   readonly limits: readonly { readonly template: string; readonly symbols: Readonly<Record<string, number>> }[] | null;
+  /** Each may stand alone, or continue another one. */
   readonly concurrentInstances: number;
   /** Whether everything it claims is set aside at once. Default false. */
   readonly mayPause?: boolean;

@@ -126,6 +126,7 @@ export class MiniMaster {
               deadlineNs: Number.POSITIVE_INFINITY,
               limits,
               concurrentInstances,
+              chains: 1,
               mayPause: false,
               allowedPartitions: null,
               endsWithInstances: false,
