@@ -6,20 +6,35 @@ import type { Binding } from "./binding.ts";
 import { addInto, maxInto } from "./byte-vectors.ts";
 import type { Cluster } from "./cluster.ts";
 import { type InstanceBound, InstanceBounds } from "./cover-bound.ts";
+import type { Moment } from "./cover-order.ts";
 import type { InstanceNode, TensorNode } from "./nodes.ts";
 import type { CompiledPartition, Template } from "./template.ts";
 import type { AcceleratorIndex } from "./types.ts";
 
+/** Per accelerator of the cluster: bytes that add up over instances, and bytes of which the largest counts beside them. */
 export interface MemoryNeed {
-  /** Per accelerator of the cluster. */
   readonly bytes: Float64Array;
   readonly workspaceBytes: Float64Array;
 }
 
 /** What an instance adds on a partition, given where its inputs are or will be. Linear in its references. */
-export function instanceNeed(instance: InstanceNode, partition: CompiledPartition, cluster: Cluster): MemoryNeed {
+export function instanceNeed(
+  instance: InstanceNode,
+  partition: CompiledPartition,
+  cluster: Cluster,
+  moment: Moment,
+): MemoryNeed {
   const homes = instance.inputs.map((tensor) => (tensor === null ? null : homeOf(tensor, partition.name)));
-  return boundOn(instance.template, partition, cluster).need(instance.binding, { homes });
+  return needAt(boundOn(instance.template, partition, cluster), instance.binding, homes, moment);
+}
+
+function needAt(
+  bound: InstanceBound,
+  binding: Binding,
+  homes: readonly (AcceleratorIndex | null)[],
+  moment: Moment,
+): MemoryNeed {
+  return moment === "rest" ? bound.restNeed(binding, { homes }) : bound.need(binding, { homes });
 }
 
 const boundsOfTemplates = new WeakMap<Template, InstanceBounds>();
@@ -44,6 +59,7 @@ export function limitsNeed(
   partitionName: string,
   { concurrentInstances, chains }: { readonly concurrentInstances: number; readonly chains: number },
   cluster: Cluster,
+  moment: Moment,
 ): MemoryNeed | undefined {
   const count = cluster.accelerators.length;
   const layouts = new Map<string, Float64Array>();
@@ -54,14 +70,19 @@ export function limitsNeed(
     const partition = partitionNamed(binding.template, partitionName);
     if (partition === undefined) return undefined;
     const bound = boundOn(binding.template, partition, cluster);
-    const arriving = bound.need(binding, { homes: binding.template.slots.map(() => -1) });
+    const arriving = needAt(
+      bound,
+      binding,
+      binding.template.slots.map(() => -1),
+      moment,
+    );
     addInputsEverywhere(arriving.bytes, binding, partition, cluster);
     const key = partition.acceleratorOf.join();
     raise(layouts, key, arriving.bytes);
     maxInto(workspaceBytes, arriving.workspaceBytes);
     maxInto(lingering, copiesOfOutputs(binding, partition, cluster));
     if (binding.template.inputSlots > 0) {
-      const step = bound.need(binding, { homes: homesOfReaders(binding.template, partition) }).bytes;
+      const step = needAt(bound, binding, homesOfReaders(binding.template, partition), moment).bytes;
       addInputsEverywhere(step, binding, partition, cluster);
       maxInto(steps, step);
     }

@@ -10,6 +10,7 @@ import type { Binding } from "./binding.ts";
 import { instanceNeed, limitsNeed, type MemoryNeed, partitionNamed } from "./bounds.ts";
 import { addInto, maxInto } from "./byte-vectors.ts";
 import type { Cluster } from "./cluster.ts";
+import type { Moment } from "./cover-order.ts";
 import { type Grant, GrantBook, type Shortage } from "./grants.ts";
 import { SubmissionError } from "./graph-errors.ts";
 import type { ResidencyLedger } from "./ledger.ts";
@@ -21,6 +22,15 @@ import type { AcceleratorIndex } from "./types.ts";
  * ever. `"predicted"` (the paper's): claims are counted and bind nobody; the scheduler leaves out what it predicts to pass a capacity.
  */
 export type MemorySafety = "guaranteed" | "predicted";
+
+/**
+ * What a request would claim on a partition, and how that is counted. At `"rest"`: what its instances hold while none of its operators runs
+ * adds up with other requests', and what a running one has beside that counts with the workspace, once per accelerator: the less when many
+ * share an accelerator. At `"any"` moment: all that they hold at once adds up: sometimes the less for one alone.
+ */
+export interface Claim extends MemoryNeed {
+  readonly moment: Moment;
+}
 
 export class ClaimBook {
   readonly memorySafety: MemorySafety;
@@ -66,17 +76,29 @@ export class ClaimBook {
     return this.#grants.workspaceBytes(accelerator);
   }
 
-  /** What an unplaced request would claim on a partition; undefined when a template of its own has no such partition. */
-  claimOn(request: RequestNode, partitionName: string): MemoryNeed | undefined {
-    if (request.limits !== null) return this.#limitsClaim(request, request.limits, partitionName);
-    return this.#sumOfInstances(request.instances, partitionName);
+  /**
+   * What an unplaced request would claim on a partition; undefined when a template of its own has no such partition.
+   * @param otherBytes Taken there by something that stays. Default: nothing.
+   */
+  claimOn(request: RequestNode, partitionName: string, otherBytes?: Float64Array): Claim | undefined {
+    const atRest = this.#claimAt(request, partitionName, "rest");
+    if (atRest === undefined || this.lackWhenEmpty(atRest, otherBytes) === null) return atRest;
+    return this.#claimAt(request, partitionName, "any");
+  }
+
+  #claimAt(request: RequestNode, partitionName: string, moment: Moment): Claim | undefined {
+    const need =
+      request.limits === null
+        ? this.#sumOfInstances(request.instances, partitionName, moment)
+        : this.#limitsClaim(request, request.limits, partitionName, moment);
+    return need === undefined ? undefined : { ...need, moment };
   }
 
   /** Null when the request of an instance can be placed on a partition now, and the instance begin there. */
-  lackToPlace(instance: InstanceNode, partitionName: string, claim: MemoryNeed): Shortage | null {
+  lackToPlace(instance: InstanceNode, partitionName: string, claim: Claim): Shortage | null {
     const partition = partitionNamed(instance.template, partitionName);
     if (partition === undefined) throw new RangeError(`its template has no partition ${partitionName}`);
-    const take = instance.request.growing ? instanceNeed(instance, partition, this.#cluster).bytes : NOTHING;
+    const take = instance.request.growing ? instanceNeed(instance, partition, this.#cluster, claim.moment).bytes : NOTHING;
     return this.#grants.lackFor(instance.request, { claim: claim.bytes, take, workspaceBytes: claim.workspaceBytes });
   }
 
@@ -109,8 +131,9 @@ export class ClaimBook {
   }
 
   /** Lays the request on the partition with its claim; the caller has seen that it fits. */
-  place(request: RequestNode, partitionName: string, claim: MemoryNeed): void {
+  place(request: RequestNode, partitionName: string, claim: Claim): void {
     request.partition = partitionName;
+    request.moment = claim.moment;
     this.#grants.grant(request, { claim: claim.bytes, take: NOTHING, workspaceBytes: claim.workspaceBytes });
     if (request.limits !== null) return;
     for (const instance of request.instances) {
@@ -249,30 +272,38 @@ export class ClaimBook {
         { template: instance.template.name, partition: name, request: instance.request.id },
       );
     }
-    return instanceNeed(instance, partition, this.#cluster);
+    return instanceNeed(instance, partition, this.#cluster, instance.request.moment);
   }
 
   /** Limits never change, so their claims are worked out once. */
-  #limitsClaim(request: RequestNode, limits: readonly Binding[], partitionName: string): MemoryNeed | undefined {
+  #limitsClaim(
+    request: RequestNode,
+    limits: readonly Binding[],
+    partitionName: string,
+    moment: Moment,
+  ): MemoryNeed | undefined {
     let claims = this.#claimsOfLimits.get(request);
     if (claims === undefined) {
       claims = new Map();
       this.#claimsOfLimits.set(request, claims);
     }
-    if (!claims.has(partitionName)) {
-      claims.set(partitionName, limitsNeed(limits, partitionName, request, this.#cluster));
-    }
-    return claims.get(partitionName);
+    const key = `${moment} ${partitionName}`;
+    if (!claims.has(key)) claims.set(key, limitsNeed(limits, partitionName, request, this.#cluster, moment));
+    return claims.get(key);
   }
 
-  #sumOfInstances(instances: Iterable<InstanceNode>, partitionName: string): MemoryNeed | undefined {
+  #sumOfInstances(
+    instances: Iterable<InstanceNode>,
+    partitionName: string,
+    moment: Moment,
+  ): MemoryNeed | undefined {
     const count = this.#cluster.accelerators.length;
     const total: MemoryNeed = { bytes: new Float64Array(count), workspaceBytes: new Float64Array(count) };
     for (const instance of instances) {
       if (instance.state !== "live") continue;
       const partition = partitionNamed(instance.template, partitionName);
       if (partition === undefined) return undefined;
-      const need = instanceNeed(instance, partition, this.#cluster);
+      const need = instanceNeed(instance, partition, this.#cluster, moment);
       addInto(total.bytes, need.bytes);
       maxInto(total.workspaceBytes, need.workspaceBytes);
     }

@@ -55,7 +55,7 @@ export function obstacleTo(state: GraphState, request: RequestNode, otherBytes?:
   let obstacle: Obstacle = { kind: "noPartition" };
   const missing = new Set<string>();
   for (const name of partitionNames(request)) {
-    const claim = state.claims.claimOn(request, name);
+    const claim = state.claims.claimOn(request, name, otherBytes);
     if (claim === undefined) continue;
     const lack = state.claims.lackWhenEmpty(claim, otherBytes);
     const absent = lack === null ? missingFrom(state, templateOf(request), name) : [];

@@ -171,6 +171,7 @@ export class GlobalMappingGraph {
       endsWithInstances: opening.endsWithInstances,
       partition: null,
       growing: limits !== null && !opening.mayPause,
+      moment: "rest",
       accelerators: [],
       reservedBytes: new Float64Array(count),
       usedBytes: new Float64Array(count),

@@ -1,5 +1,6 @@
 import type { Binding } from "./binding.ts";
 import type { MemoryNeed } from "./bounds.ts";
+import type { Moment } from "./cover-order.ts";
 import type { Origin } from "./lineage.ts";
 import type { CompiledPartition, Template } from "./template.ts";
 import type {
@@ -41,6 +42,8 @@ export interface RequestNode {
   partition: string | null;
   /** It takes its claim instance by instance, and goes on to its end by itself; otherwise the whole claim is set aside. */
   readonly growing: boolean;
+  /** How its instances are counted where it is placed. */
+  moment: Moment;
   /** Where its claim is not 0. */
   accelerators: readonly AcceleratorIndex[];
   /** Bytes claimed and used, and the largest workspace, one entry per accelerator of the cluster; 0 before placement. */
