@@ -175,7 +175,7 @@ function insertAlone(
     deadlineNs: Number.POSITIVE_INFINITY,
     limits: null,
     concurrentInstances: 1,
-chains: 1,
+    chains: 1,
     allowedPartitions: null,
     mayPause: false,
     endsWithInstances: true,

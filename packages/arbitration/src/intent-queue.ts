@@ -102,6 +102,16 @@ export class IntentQueue {
     if (this.#size === 0) this.#reserveFromNs = Number.POSITIVE_INFINITY;
   }
 
+  /**
+   * Selects an intent raised while no other is pending, without queueing it: what `add` and `select` would do. False, with
+   * nothing changed, when another is pending or it does not fit.
+   */
+  selectAlone(source: number, destination: number): boolean {
+    if (this.#size > 0 || !this.ports.fits(source, destination)) return false;
+    this.ports.claim(source, destination);
+    return true;
+  }
+
   /** Takes the ports of a transfer that is already under way. Throws PORT_EXHAUSTED when they are not free. */
   occupy(source: number, destination: number): void {
     this.ports.claim(source, destination);
@@ -111,6 +121,7 @@ export class IntentQueue {
   release(source: number, destination: number): void {
     const { ports } = this;
     ports.free(source, destination);
+    if (this.#size === 0) return;
     const count = ports.portCount(source, destination);
     for (let at = 0; at < count; at++) this.#sleep.moveAll(ports.portAt(source, destination, at), this.#awake);
   }

@@ -1,197 +1,309 @@
 /**
- * The event loop: docs/execution-model.md, sections "Events", "Transfers" and "Memory", on the arrays of a planned run.
- * It allocates nothing while it runs, except that the queue of intents doubles when more are pending than ever before.
+ * The event loop: docs/execution-model.md, sections "Events", "Transfers" and "Memory", on the records of nodes.ts. Operators
+ * and transfers go the same way: a node starts and takes its memory; when it ends, the copies it used or sent are needed once less,
+ * its own copy is there, and who missed nothing else becomes ready, or an intent. It allocates nothing while it runs,
+ * except that the queue of intents doubles when more are pending than ever before.
  */
-import type { Problem } from "./problem.ts";
-import type { RunState } from "./run-state.ts";
-import type { SimOperator } from "./types.ts";
+import {
+  ACCELERATOR,
+  BYTES,
+  DONE,
+  DURATION,
+  HELD,
+  INPUTS,
+  MISSING,
+  MISSING_ALL,
+  MORE,
+  NEED,
+  NEED_ALL,
+  PLACE,
+  SHARED,
+  SUCCESSORS,
+  TARGET,
+  TRANSFER,
+  WORKSPACE,
+} from "./nodes.ts";
+import { NOW, type Run, TARGETS_DONE } from "./run.ts";
+
+const NONE = -1;
 
 /**
- * Runs to the end, the first out-of-memory, or until the score must be above `abandonAboveScore`; true when abandoned.
+ * Runs to the end, the first allocation that does not fit, or until the score must be above `abandonAboveScore`; true when abandoned.
  * @param abandonAboveScore `Infinity` for never.
  */
-export function advance(problem: Problem, run: RunState, abandonAboveScore: number): boolean {
-  if (run.outOfMemory !== null) return false;
-  selectTransfers(problem, run);
-  for (let a = 0; a < run.accelerators && run.outOfMemory === null; a++) startNext(problem, run, a);
-  const { events, operators } = run;
-  while (events.size > 0 && run.outOfMemory === null) {
-    run.nowNs = events.firstNs;
-    const key = events.pop();
-    if (key < operators) endOperator(problem, run, key);
-    else endTransfer(problem, run, key - operators);
-    run.endNs = run.nowNs;
-    if (scoreBound(run, problem.operators) > abandonAboveScore) return true;
+export function advance(run: Run, abandonAboveScore: number): boolean {
+  const { events, nodes, planned, running, usedBytes, ready, clock } = run;
+  const { f64, i32 } = nodes;
+  const { intents, beginNs } = planned;
+  const bounded = abandonAboveScore < Number.POSITIVE_INFINITY;
+  while (events.size > 0) {
+    const node = events.pop();
+    const at = node << 4;
+    const place = i32[at + PLACE] as number;
+    const accelerator = place & ACCELERATOR;
+    const nowNs = f64[(node << 3) + DONE] as number;
+    clock[NOW] = nowNs;
+    const inputs = i32[at + INPUTS] as number;
+    if (inputs >= 0) {
+      const need = (i32[(inputs << 4) + NEED] as number) - 1;
+      if (need > 0) i32[(inputs << 4) + NEED] = need;
+      else {
+        i32[(inputs << 4) + NEED] = i32[(inputs << 4) + NEED_ALL] as number;
+        const from = i32[(inputs << 4) + PLACE] as number;
+        if ((from & (HELD | SHARED)) !== 0) free(run, inputs);
+        else {
+          const source = from & ACCELERATOR;
+          usedBytes[source] = (usedBytes[source] as number) - (f64[(inputs << 3) + BYTES] as number);
+        }
+      }
+    } else if (inputs < NONE) releaseAll(run, inputs);
+    if ((place & TRANSFER) === 0) {
+      running[accelerator] = NONE;
+      usedBytes[accelerator] = (usedBytes[accelerator] as number) - (f64[(node << 3) + WORKSPACE] as number);
+      run.operatorsDone++;
+      if ((place & TARGET) !== 0) {
+        run.targetsLeft--;
+        clock[TARGETS_DONE] = (clock[TARGETS_DONE] as number) + (nowNs - beginNs);
+      }
+    } else intents.release((i32[(inputs << 4) + PLACE] as number) & ACCELERATOR, accelerator);
+    if (i32[at + NEED_ALL] === 0) free(run, node);
+    const more = i32[at + MORE] as number;
+    const successors = i32[at + SUCCESSORS] as number;
+    if (more !== NONE) freeMore(run, more);
+    if (run.keepsTimeline) sampleEnd(run, place, inputs);
+    // A single successor of a single copy often goes on at once, without waiting in any queue.
+    let next = NONE;
+    if (more !== NONE) arrivedMore(run, successors, more);
+    else if (successors >= 0) next = arrivedAtOne(run, successors);
+    else if (successors < NONE) arrivedAtAll(run, successors);
+    if (run.raisedAlone !== NONE) {
+      goAlone(run, run.raisedAlone);
+      run.raisedAlone = NONE;
+    }
+    if (intents.size > 0) selectTransfers(run);
+    if (run.failedAccelerator !== NONE) return false;
+    if (running[accelerator] === NONE) {
+      if (!ready.isEmpty(accelerator)) {
+        if (next !== NONE) queueReady(run, accelerator, next);
+        next = ready.pop(accelerator);
+      }
+      if (next !== NONE && !start(run, next)) return false;
+    } else if (next !== NONE) queueReady(run, accelerator, next);
+    if (bounded && scoreBound(run) > abandonAboveScore) return true;
   }
   return false;
 }
 
 /** No target that has not ended can end before now. Equals the score once all have ended; NaN without targets. */
-export function scoreBound(run: RunState, operators: number): number {
-  const relativeNs = run.targetsDoneNs + run.targetsLeft * (run.nowNs - run.beginNs);
-  return run.beginNs + relativeNs / (operators - run.firstTarget);
+export function scoreBound(run: Run): number {
+  const { beginNs } = run.planned;
+  return beginNs + ((run.clock[TARGETS_DONE] as number) + run.targetsLeft * (run.nowNs - beginNs)) / run.targets;
 }
 
-function endOperator(problem: Problem, run: RunState, place: number): void {
-  const operator = run.operatorAt[place] as number;
-  const accelerator = run.accelerator[place] as number;
-  run.running[accelerator] = -1;
-  run.doneNs[place] = run.nowNs;
-  run.busyNs[accelerator] = (run.busyNs[accelerator] as number) + (run.durationNs[place] as number);
-  run.operatorsDone++;
-  if (operator >= run.firstTarget) {
-    run.targetsLeft--;
-    run.targetsDoneNs += run.nowNs - run.beginNs;
+/** A copy is needed once less. */
+function release(run: Run, node: number): void {
+  const { i32 } = run.nodes;
+  const at = (node << 4) + NEED;
+  const need = (i32[at] as number) - 1;
+  if (need > 0) {
+    i32[at] = need;
+    return;
   }
-  run.usedBytes[accelerator] =
-    (run.usedBytes[accelerator] as number) - (problem.operatorWorkspaceBytes[operator] as number);
-  for (let input = problem.operatorFirstInput[operator] as number; input !== -1; ) {
-    const copy = run.inputCopy[input] as number;
-    if (copy !== -1) {
-      run.uses[copy] = (run.uses[copy] as number) - 1;
-      freeIfUnneeded(problem, run, copy);
+  i32[at] = i32[(node << 4) + NEED_ALL] as number;
+  free(run, node);
+}
+
+function releaseAll(run: Run, list: number): void {
+  const { edges } = run.nodes;
+  const last = -2 - list;
+  let edge = last;
+  do {
+    edge = edges[2 * edge + 1] as number;
+    release(run, edges[2 * edge] as number);
+  } while (edge !== last);
+}
+
+/** Nothing needs a copy any more, unless the master holds it. */
+function free(run: Run, node: number): void {
+  const { i32, f64 } = run.nodes;
+  const place = i32[(node << 4) + PLACE] as number;
+  if ((place & (HELD | SHARED)) !== 0) {
+    if ((place & HELD) === 0) freeShared(run, node, place & ACCELERATOR);
+    return;
+  }
+  const accelerator = place & ACCELERATOR;
+  run.usedBytes[accelerator] = (run.usedBytes[accelerator] as number) - (f64[(node << 3) + BYTES] as number);
+}
+
+function freeMore(run: Run, first: number): void {
+  const { i32 } = run.nodes;
+  for (let node = first; node !== NONE; node = i32[(node << 4) + MORE] as number)
+    if (i32[(node << 4) + NEED_ALL] === 0) free(run, node);
+}
+
+/** The copy that a single node misses is there. Returns an operator that is ready by that; a transfer is started, or an intent. */
+function arrivedAtOne(run: Run, node: number): number {
+  const { i32 } = run.nodes;
+  const at = node << 4;
+  const missing = (i32[at + MISSING] as number) - 1;
+  i32[at + MISSING] = missing;
+  if (missing > 0) return NONE;
+  const place = i32[at + PLACE] as number;
+  if ((place & TRANSFER) === 0) return node;
+  goAlone(run, node);
+  return NONE;
+}
+
+/** A transfer is raised and nothing else is by the same event: if nothing is pending either, it needs no queue. */
+function goAlone(run: Run, node: number): void {
+  const { i32 } = run.nodes;
+  const { intents } = run.planned;
+  const destination = (i32[(node << 4) + PLACE] as number) & ACCELERATOR;
+  const source = (i32[((i32[(node << 4) + INPUTS] as number) << 4) + PLACE] as number) & ACCELERATOR;
+  if (intents.selectAlone(source, destination)) start(run, node);
+  else raise(run, node, run.clock[NOW] as number);
+}
+
+/** The copy that a list of nodes misses is there. */
+function arrivedAtAll(run: Run, list: number): void {
+  if (list >= 0) {
+    arrived(run, list);
+    return;
+  }
+  const { edges } = run.nodes;
+  const last = -2 - list;
+  let edge = last;
+  do {
+    edge = edges[2 * edge + 1] as number;
+    arrived(run, edges[2 * edge] as number);
+  } while (edge !== last);
+}
+
+/** All outputs of an operator are there. */
+function arrivedMore(run: Run, successors: number, first: number): void {
+  const { i32 } = run.nodes;
+  if (successors !== NONE) arrivedAtAll(run, successors);
+  for (let node = first; node !== NONE; node = i32[(node << 4) + MORE] as number) {
+    const list = i32[(node << 4) + SUCCESSORS] as number;
+    if (list !== NONE) arrivedAtAll(run, list);
+  }
+}
+
+function arrived(run: Run, node: number): void {
+  const { i32 } = run.nodes;
+  const at = node << 4;
+  const missing = (i32[at + MISSING] as number) - 1;
+  i32[at + MISSING] = missing;
+  if (missing > 0) return;
+  const place = i32[at + PLACE] as number;
+  if ((place & TRANSFER) === 0) queueReady(run, place & ACCELERATOR, node);
+  else if (run.raisedAlone === NONE && run.planned.intents.size === 0) run.raisedAlone = node;
+  else {
+    raiseAlone(run);
+    raise(run, node, run.clock[NOW] as number);
+  }
+}
+
+/** Another is raised by the same event: both have to be selected together. */
+function raiseAlone(run: Run): void {
+  if (run.raisedAlone === NONE) return;
+  raise(run, run.raisedAlone, run.clock[NOW] as number);
+  run.raisedAlone = NONE;
+}
+
+function queueReady(run: Run, accelerator: number, node: number): void {
+  run.nodes.f64[(node << 3) + DONE] = run.clock[NOW] as number;
+  run.ready.push(accelerator, node);
+}
+
+/** A transfer becomes an intent. */
+export function raise(run: Run, node: number, sinceNs: number): void {
+  const { i32 } = run.nodes;
+  const source = (i32[((i32[(node << 4) + INPUTS] as number) << 4) + PLACE] as number) & ACCELERATOR;
+  const destination = (i32[(node << 4) + PLACE] as number) & ACCELERATOR;
+  run.planned.intents.add(node, source, destination, run.planned.rank[node] as number, sinceNs);
+}
+
+export function selectTransfers(run: Run): void {
+  const { intents } = run.planned;
+  const count = intents.select(run.nowNs);
+  for (let at = 0; at < count; at++) if (!start(run, intents.selected[at] as number)) return;
+}
+
+/** An operator or a transfer takes its memory and goes. False when it does not fit, which ends the run. */
+export function start(run: Run, node: number): boolean {
+  const { i32, f64 } = run.nodes;
+  const at = node << 4;
+  const record = node << 3;
+  const place = i32[at + PLACE] as number;
+  const accelerator = place & ACCELERATOR;
+  i32[at + MISSING] = i32[at + MISSING_ALL] as number;
+  let bytes = (f64[record + BYTES] as number) + (f64[record + WORKSPACE] as number);
+  if ((place & SHARED) !== 0 || i32[at + MORE] !== NONE) bytes = addedBytes(run, node);
+  const usedBytes = (run.usedBytes[accelerator] as number) + bytes;
+  run.usedBytes[accelerator] = usedBytes;
+  if (usedBytes > (run.peakBytes[accelerator] as number)) {
+    if (usedBytes > (run.planned.capacityBytes[accelerator] as number)) {
+      run.failedAccelerator = accelerator;
+      run.failedNode = node;
+      return false;
     }
-    input = problem.inputNext[input] as number;
+    run.peakBytes[accelerator] = usedBytes;
   }
-  const firstOutput = problem.operatorFirstOutput[operator] as number;
-  for (let copy = firstOutput; copy !== -1; copy = problem.copyNextOutput[copy] as number) {
-    run.present[copy] = 1;
-    freeIfUnneeded(problem, run, copy);
+  if (run.keepsTimeline) run.sample(accelerator);
+  const durationNs = f64[record + DURATION] as number;
+  f64[record + DONE] = (run.clock[NOW] as number) + durationNs;
+  if ((place & TRANSFER) === 0) {
+    run.running[accelerator] = node;
+    run.busyNs[accelerator] = (run.busyNs[accelerator] as number) + durationNs;
   }
-  if (run.keepsTimeline) sample(run, accelerator);
-  for (let copy = firstOutput; copy !== -1; copy = problem.copyNextOutput[copy] as number) {
-    inputArrived(problem, run, copy);
-    let transfer = run.firstTransfer[copy] as number;
-    for (; transfer !== -1; transfer = run.transferNext[transfer] as number)
-      raiseIntent(problem, run, transfer, run.nowNs);
-  }
-  selectTransfers(problem, run);
-  if (run.outOfMemory === null) startNext(problem, run, accelerator);
-}
-
-function endTransfer(problem: Problem, run: RunState, transfer: number): void {
-  const sent = run.transferSource[transfer] as number;
-  const received = run.transferDestination[transfer] as number;
-  const source = problem.copyAccelerator[sent] as number;
-  const destination = problem.copyAccelerator[received] as number;
-  run.transferDoneNs[transfer] = run.nowNs;
-  run.sends[sent] = (run.sends[sent] as number) - 1;
-  freeIfUnneeded(problem, run, sent);
-  run.present[received] = 1;
-  freeIfUnneeded(problem, run, received);
-  if (run.keepsTimeline) {
-    sample(run, source);
-    sample(run, destination);
-  }
-  inputArrived(problem, run, received);
-  run.intents.release(source, destination);
-  selectTransfers(problem, run);
-  if (run.outOfMemory === null && run.running[destination] === -1) startNext(problem, run, destination);
-}
-
-/** Consumers miss one input less; those with none left are ready now. */
-function inputArrived(problem: Problem, run: RunState, copy: number): void {
-  let input = run.firstConsumer[copy] as number;
-  for (; input !== -1; input = run.inputNextConsumer[input] as number) {
-    const place = run.inputPlace[input] as number;
-    const missing = (run.missing[place] as number) - 1;
-    run.missing[place] = missing;
-    if (missing === 0) operatorReady(problem, run, place, run.nowNs);
-  }
-}
-
-export function operatorReady(problem: Problem, run: RunState, place: number, atNs: number): void {
-  const rank = problem.operatorRank[run.operatorAt[place] as number] as number;
-  run.ready.push(run.accelerator[place] as number, place, rank, atNs);
-}
-
-export function raiseIntent(problem: Problem, run: RunState, transfer: number, atNs: number): void {
-  const source = problem.copyAccelerator[run.transferSource[transfer] as number] as number;
-  const destination = problem.copyAccelerator[run.transferDestination[transfer] as number] as number;
-  run.transferRaisedNs[transfer] = atNs;
-  run.intents.add(transfer, source, destination, run.transferRank[transfer] as number, atNs);
-}
-
-function selectTransfers(problem: Problem, run: RunState): void {
-  if (run.intents.size === 0) return;
-  const count = run.intents.select(run.nowNs);
-  for (let at = 0; at < count && run.outOfMemory === null; at++) {
-    const transfer = run.intents.selected[at] as number;
-    const copy = run.transferDestination[transfer] as number;
-    const accelerator = problem.copyAccelerator[copy] as number;
-    const bytes = problem.copyBytes[copy] as number;
-    run.buffer[copy] = copy;
-    run.bufferBytes[copy] = bytes;
-    run.bufferCopies[copy] = 1;
-    run.usedBytes[accelerator] = (run.usedBytes[accelerator] as number) + bytes;
-    if (!accountFits(run, accelerator, -1, transfer)) return;
-    run.transferStartNs[transfer] = run.nowNs;
-    run.events.push(run.nowNs + (run.transferDurationNs[transfer] as number), run.operators + transfer);
-  }
-}
-
-/** Starts the first in order on an accelerator, unless it is busy or none is activated. */
-function startNext(problem: Problem, run: RunState, accelerator: number): void {
-  if (run.running[accelerator] !== -1) return;
-  const place = run.ready.pop(accelerator);
-  if (place === -1) return;
-  const operator = run.operatorAt[place] as number;
-  allocateOutputs(problem, run, operator);
-  run.usedBytes[accelerator] =
-    (run.usedBytes[accelerator] as number) + (problem.operatorWorkspaceBytes[operator] as number);
-  if (!accountFits(run, accelerator, operator, -1)) return;
-  run.running[accelerator] = place;
-  run.startNs[place] = run.nowNs;
-  run.events.push(run.nowNs + (run.durationNs[place] as number), place);
-}
-
-/** Takes the memory of all outputs of an operator that starts. */
-export function allocateOutputs(problem: Problem, run: RunState, operator: number): void {
-  const accelerator = problem.operatorAccelerator[operator] as number;
-  let addedBytes = 0;
-  for (let copy = problem.operatorFirstOutput[operator] as number; copy !== -1; ) {
-    const bytes = problem.copyBytes[copy] as number;
-    const aliases = problem.copyAliases[copy] as number;
-    const buffer = aliases === -1 ? copy : (run.buffer[problem.find(aliases, accelerator)] as number);
-    run.buffer[copy] = buffer;
-    run.bufferCopies[buffer] = (run.bufferCopies[buffer] as number) + 1;
-    const before = run.bufferBytes[buffer] as number;
-    if (bytes > before) {
-      run.bufferBytes[buffer] = bytes;
-      addedBytes += bytes - before;
-    }
-    copy = problem.copyNextOutput[copy] as number;
-  }
-  run.usedBytes[accelerator] = (run.usedBytes[accelerator] as number) + addedBytes;
-}
-
-function freeIfUnneeded(problem: Problem, run: RunState, copy: number): void {
-  if ((run.uses[copy] as number) + (run.sends[copy] as number) + (run.held[copy] as number) > 0) return;
-  if (run.present[copy] === 0) return;
-  const buffer = run.buffer[copy] as number;
-  const copies = (run.bufferCopies[buffer] as number) - 1;
-  run.bufferCopies[buffer] = copies;
-  if (copies > 0) return;
-  const accelerator = problem.copyAccelerator[copy] as number;
-  run.usedBytes[accelerator] = (run.usedBytes[accelerator] as number) - (run.bufferBytes[buffer] as number);
-}
-
-/** After an allocation: the peak, or the out-of-memory that ends the run. */
-function accountFits(run: RunState, accelerator: number, operator: number, transfer: number): boolean {
-  const usedBytes = run.usedBytes[accelerator] as number;
-  const bytesOver = usedBytes - (run.capacityBytes[accelerator] as number);
-  if (bytesOver > 0) {
-    run.outOfMemory = { accelerator, atNs: run.nowNs, operator: operator as SimOperator, transfer, bytesOver };
-    return false;
-  }
-  if (usedBytes > (run.peakBytes[accelerator] as number)) run.peakBytes[accelerator] = usedBytes;
-  if (run.keepsTimeline) sample(run, accelerator);
+  run.events.insert(node);
   return true;
 }
 
-export function sample(run: RunState, accelerator: number): void {
-  const at = run.samples++;
-  run.sampleNs[at] = run.nowNs;
-  run.sampleBytes[at] = run.usedBytes[accelerator] as number;
-  run.sampleAccelerator[at] = accelerator;
+/** What an operator with several outputs, or a copy in a shared buffer, takes at its start. */
+function addedBytes(run: Run, node: number): number {
+  const { i32, f64 } = run.nodes;
+  let bytes = f64[(node << 3) + WORKSPACE] as number;
+  for (let copy = node; copy !== NONE; copy = i32[(copy << 4) + MORE] as number) {
+    const ownBytes = f64[(copy << 3) + BYTES] as number;
+    bytes += ((i32[(copy << 4) + PLACE] as number) & SHARED) === 0 ? ownBytes : enterShared(run, copy, ownBytes);
+  }
+  return bytes;
+}
+
+/** A copy begins or continues a shared buffer, and grows it to its own size. Returns the bytes added. */
+function enterShared(run: Run, node: number, bytes: number): number {
+  const buffer = loadedBuffer(run, node);
+  const beforeBytes = run.bufferBytes[buffer] as number;
+  run.bufferCopies[buffer] = (run.bufferCopies[buffer] as number) + 1;
+  if (bytes <= beforeBytes) return 0;
+  run.bufferBytes[buffer] = bytes;
+  return bytes - beforeBytes;
+}
+
+function freeShared(run: Run, node: number, accelerator: number): void {
+  const buffer = loadedBuffer(run, node);
+  const copies = (run.bufferCopies[buffer] as number) - 1;
+  run.bufferCopies[buffer] = copies;
+  if (copies > 0) return;
+  run.usedBytes[accelerator] = (run.usedBytes[accelerator] as number) - (run.bufferBytes[buffer] as number);
+}
+
+/** The shared buffer of a copy; the first touch in a run sets it to what it is at begin. */
+function loadedBuffer(run: Run, node: number): number {
+  const { planned } = run;
+  const buffer = planned.bufferOf[node] as number;
+  if (run.bufferLoad[buffer] !== run.load) {
+    run.bufferLoad[buffer] = run.load;
+    run.bufferBytes[buffer] = planned.bufferBytes[buffer] as number;
+    run.bufferCopies[buffer] = planned.bufferCopies[buffer] as number;
+  }
+  return buffer;
+}
+
+function sampleEnd(run: Run, place: number, inputs: number): void {
+  const { i32 } = run.nodes;
+  if ((place & TRANSFER) !== 0) run.sample((i32[(inputs << 4) + PLACE] as number) & ACCELERATOR);
+  run.sample(place & ACCELERATOR);
 }

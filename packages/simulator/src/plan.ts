@@ -1,206 +1,223 @@
-/** From a declared problem to the state at its beginning: what the master issued before, in the order of issue numbers. */
+/** From a declared problem to nodes: what the master issued before, in the order of issue numbers. */
 import { SimulatorError } from "./errors.ts";
-import { allocateOutputs, operatorReady, raiseIntent, sample } from "./kernel.ts";
-import { EXPECTED, PRESENT, type Problem } from "./problem.ts";
-import type { RunState } from "./run-state.ts";
+import type { Mark } from "./mark.ts";
+import {
+  BYTES,
+  COPY,
+  DONE,
+  DURATION,
+  HELD,
+  INPUTS,
+  MISSING,
+  MISSING_ALL,
+  MORE,
+  PLACE,
+  PRESENT_AT_BEGIN,
+  RANK_SHIFT,
+  RANKS,
+  SUCCESSORS,
+  TARGET,
+  UNDERWAY,
+  WORKSPACE,
+} from "./nodes.ts";
+import { addNeed, append, localCopy } from "./plan-lists.ts";
+import { allocateInitial, resolveBuffers } from "./plan-memory.ts";
+import { planTransfer } from "./plan-transfers.ts";
+import type { Planned } from "./planned.ts";
+import { PRESENT } from "./problem.ts";
 
-/** Appends to the problem the copies that transfers will bring; the caller cuts them off after the run. */
-export function plan(problem: Problem, run: RunState, keepsTimeline: boolean): void {
-  run.reserve(problem, keepsTimeline);
-  reset(problem, run);
-  planOrder(problem, run);
-  for (let place = 0; place < run.operators; place++) planOperator(problem, run, place);
-  for (let copy = 0; copy < problem.copies; copy++) {
-    if (problem.copySource[copy] !== -1 && run.arrival[copy] === -1)
-      planTransfer(problem, run, copy, 0, problem.copySource[copy] as number);
+/** Plans what is declared up to a mark, anew. @param firstTarget Operators from this handle on count for the score. */
+export function planAll(planned: Planned, declared: Mark, firstTarget: number): void {
+  planned.forgetChanges();
+  planned.plans++;
+  const { problem } = planned;
+  const { operators, tensors, copies } = declared;
+  planned.operators = operators;
+  planned.tensors = tensors;
+  planned.copies = copies;
+  planned.reserve();
+  planned.nodes.count = planned.nodes.edgeCount = planned.baseNodes = 0;
+  planned.transfers = planned.baseTransfers = planned.buffers = planned.ready = planned.underway = planned.raised = 0;
+  planned.initialBytes.set(planned.fixedBytes);
+  planned.newestPlanned.fill(-1, 0, tensors);
+  planned.copyNode.fill(-1, 0, copies);
+  planned.manyRanks = false;
+  for (let operator = 0; operator < operators; operator++) {
+    if ((problem.operatorRank[operator] as number) >= RANKS) planned.manyRanks = true;
   }
-  allocateInitial(problem, run);
-  for (let place = 0; place < run.operators; place++) enterOperator(problem, run, place);
-  for (let transfer = 0; transfer < run.transfers; transfer++) enterTransfer(problem, run, transfer);
-  for (let a = 0; a < run.accelerators; a++) checkInitial(run, a);
+  sortByIssueNumber(planned, 0);
+  const last = operators - 1;
+  planned.lastIssueNumber = last < 0 ? -1 : (problem.operatorIssueNumber[planned.order[last] as number] as number);
+  addOperators(planned, 0, firstTarget);
+  addPresent(planned, 0);
+  planned.firstUnasked = planned.nodes.count;
+  addUnasked(planned);
+  planned.endUnasked = planned.nodes.count;
+  for (let place = 0; place < operators; place++) planInputs(planned, planned.order[place] as number);
+  resolveBuffers(planned, 0);
+  allocateInitial(planned, 0);
+  for (let a = 0; a < planned.accelerators; a++)
+    planned.initialBytes[a] = Math.max(planned.initialBytes[a] as number, planned.usedBytes[a] as number);
+  planned.intents.clear();
+  enter(planned, 0, 0);
+  planned.intents.clear();
+  sortReady(planned);
+  planned.targets = operators - firstTarget;
+  planned.overfull = overfull(planned);
 }
 
-function reset(problem: Problem, run: RunState): void {
-  run.nowNs = run.beginNs;
-  run.endNs = run.beginNs;
-  run.operatorsDone = 0;
-  run.outOfMemory = null;
-  run.operators = problem.operators;
-  run.transfers = 0;
-  run.targetsLeft = problem.operators - run.firstTarget;
-  run.targetsDoneNs = 0;
-  run.samples = 0;
-  run.intents.clear();
-  run.busyNs.fill(0);
-  run.running.fill(-1);
-  run.usedBytes.set(run.fixedBytes);
-  run.missing.fill(0, 0, run.operators);
-  run.startNs.fill(Number.NaN, 0, run.operators);
-  run.doneNs.fill(Number.NaN, 0, run.operators);
-  for (let copy = 0; copy < problem.copies; copy++) resetCopy(problem, run, copy);
-}
-
-function resetCopy(problem: Problem, run: RunState, copy: number): void {
-  run.present[copy] = problem.copyKind[copy] === PRESENT ? 1 : 0;
-  run.held[copy] = problem.copyHeld[copy] as number;
-  run.uses[copy] = 0;
-  run.sends[copy] = 0;
-  run.firstConsumer[copy] = -1;
-  run.lastConsumer[copy] = -1;
-  run.firstTransfer[copy] = -1;
-  run.lastTransfer[copy] = -1;
-  run.arrival[copy] = -1;
-  run.bufferBytes[copy] = 0;
-  run.bufferCopies[copy] = 0;
+export function overfull({ accelerators, initialBytes, capacityBytes }: Planned): number {
+  for (let a = 0; a < accelerators; a++) if ((initialBytes[a] as number) > (capacityBytes[a] as number)) return a;
+  return -1;
 }
 
 /** Operators usually come in the order of their issue numbers; others are sorted. */
-function planOrder(problem: Problem, run: RunState): void {
-  const { operatorIssueNumber: issueNumber } = problem;
-  const at = run.operatorAt;
+export function sortByIssueNumber(planned: Planned, from: number): void {
+  const { order } = planned;
+  const { operators } = planned;
+  const { operatorIssueNumber: issueNumber } = planned.problem;
   let sorted = true;
-  for (let operator = 0; operator < run.operators; operator++) {
-    at[operator] = operator;
-    if (operator > 0 && (issueNumber[operator] as number) < (issueNumber[operator - 1] as number)) sorted = false;
+  for (let operator = from; operator < operators; operator++) {
+    order[operator] = operator;
+    if (operator > from && (issueNumber[operator] as number) < (issueNumber[operator - 1] as number)) sorted = false;
   }
-  if (!sorted) {
-    // Handles break the tie of equal issue numbers, which a correct master never gives.
-    at.subarray(0, run.operators).sort((a, b) => (issueNumber[a] as number) - (issueNumber[b] as number) || a - b);
-  }
-  for (let place = 0; place < run.operators; place++) {
-    const operator = at[place] as number;
-    run.placeOf[operator] = place;
-    run.accelerator[place] = problem.operatorAccelerator[operator] as number;
-    const remainingNs = problem.operatorRemainingNs[operator] as number;
-    run.durationNs[place] = remainingNs > 0 ? remainingNs : (problem.operatorDurationNs[operator] as number);
-  }
-  run.ready.reserve(run.accelerators, run.operators, run.accelerator);
+  // Handles break the tie of equal issue numbers, which a correct master never gives.
+  if (!sorted)
+    order.subarray(from, operators).sort((a, b) => (issueNumber[a] as number) - (issueNumber[b] as number) || a - b);
 }
 
-/** Registers its uses and plans the transfers that nobody planned before it. */
-function planOperator(problem: Problem, run: RunState, place: number): void {
-  const operator = run.operatorAt[place] as number;
-  const accelerator = run.accelerator[place] as number;
+/** Nodes of operators, in order and one after the other, then of their further outputs. */
+export function addOperators(planned: Planned, from: number, firstTarget: number): void {
+  const { problem, nodes, order } = planned;
+  for (let place = from; place < planned.operators; place++) {
+    const operator = order[place] as number;
+    const rank = problem.operatorRank[operator] as number;
+    const remainingNs = problem.operatorRemainingNs[operator] as number;
+    const node = planned.addNode(
+      (problem.operatorAccelerator[operator] as number) |
+        (planned.manyRanks ? 0 : rank << RANK_SHIFT) |
+        (operator >= firstTarget ? TARGET : 0) |
+        (remainingNs > 0 ? UNDERWAY : 0),
+      operator,
+      -1,
+    );
+    planned.operatorNode[operator] = node;
+    planned.rank[node] = rank;
+    nodes.f64[(node << 3) + DURATION] =
+      remainingNs > 0 ? remainingNs : (problem.operatorDurationNs[operator] as number);
+    nodes.f64[(node << 3) + WORKSPACE] = problem.operatorWorkspaceBytes[operator] as number;
+  }
+  for (let place = from; place < planned.operators; place++) addOutputs(planned, order[place] as number);
+}
+
+function addOutputs(planned: Planned, operator: number): void {
+  const { problem, nodes } = planned;
+  const first = planned.operatorNode[operator] as number;
+  let node = first;
+  for (let copy = problem.operatorFirstOutput[operator] as number; copy !== -1; ) {
+    if (copy !== problem.operatorFirstOutput[operator]) {
+      const next = planned.addNode((problem.operatorAccelerator[operator] as number) | COPY, -1, -1);
+      nodes.i32[(node << 4) + MORE] = next;
+      planned.producer[next] = first;
+      node = next;
+    }
+    ownCopy(planned, node, copy);
+    copy = problem.copyNextOutput[copy] as number;
+  }
+}
+
+/** The declared copy becomes the node's own. */
+function ownCopy(planned: Planned, node: number, copy: number): void {
+  const { problem, nodes } = planned;
+  planned.copyNode[copy] = node;
+  planned.tensorOf[node] = problem.copyTensor[copy] as number;
+  nodes.f64[(node << 3) + BYTES] = problem.copyBytes[copy] as number;
+  if (problem.copyHeld[copy] === 1) (nodes.i32[(node << 4) + PLACE] as number) |= HELD;
+}
+
+export function addPresent(planned: Planned, from: number): void {
+  const { problem } = planned;
+  for (let copy = from; copy < planned.copies; copy++) {
+    if (problem.copyKind[copy] !== PRESENT) continue;
+    ownCopy(
+      planned,
+      planned.addNode((problem.copyAccelerator[copy] as number) | COPY | PRESENT_AT_BEGIN, -1, -1),
+      copy,
+    );
+  }
+}
+
+/** Transfers in flight that no operator waits for come first: whoever planned them was before all that are here. */
+function addUnasked(planned: Planned): void {
+  const { problem } = planned;
+  const inFlight: number[] = [];
+  for (let copy = 0; copy < planned.copies; copy++) if (problem.copySource[copy] !== -1) inFlight.push(copy);
+  if (inFlight.length === 0) return;
+  const asked = new Set<number>();
+  for (let operator = 0; operator < planned.operators; operator++) {
+    const accelerator = problem.operatorAccelerator[operator] as number;
+    for (let input = problem.operatorFirstInput[operator] as number; input !== -1; ) {
+      asked.add(problem.find(problem.inputTensor[input] as number, accelerator));
+      input = problem.inputNext[input] as number;
+    }
+  }
+  for (const copy of inFlight) {
+    if (!asked.has(copy))
+      planTransfer(planned, problem.copyTensor[copy] as number, copy, problem.copyAccelerator[copy] as number, 0, -1);
+  }
+}
+
+/** Registers an operator's uses and plans the transfers that nobody planned before it. */
+export function planInputs(planned: Planned, operator: number): void {
+  const { problem, nodes } = planned;
+  const node = planned.operatorNode[operator] as number;
+  const accelerator = problem.operatorAccelerator[operator] as number;
+  const use = ++planned.uses;
   for (let input = problem.operatorFirstInput[operator] as number; input !== -1; ) {
     const tensor = problem.inputTensor[input] as number;
-    let copy = problem.find(tensor, accelerator);
+    let copy = localCopy(planned, tensor, accelerator);
     if (copy === -1) {
-      copy = problem.addCopy(tensor, accelerator, EXPECTED, false, roundedBytes(problem, run, tensor, accelerator), -1);
-      resetCopy(problem, run, copy);
+      const declared = problem.find(tensor, accelerator);
+      const rank = problem.operatorRank[operator] as number;
+      copy = planTransfer(planned, tensor, declared, accelerator, rank, problem.inputSource[input] as number);
     }
-    if (problem.copyKind[copy] === EXPECTED && run.arrival[copy] === -1)
-      planTransfer(problem, run, copy, problem.operatorRank[operator] as number, problem.inputSource[input] as number);
-    const last = run.lastConsumer[copy] as number;
-    const named = last !== -1 && run.inputPlace[last] === place;
-    run.inputCopy[input] = named ? -1 : copy;
-    run.inputPlace[input] = place;
-    run.inputNextConsumer[input] = -1;
-    if (!named) {
-      if (last === -1) run.firstConsumer[copy] = input;
-      else run.inputNextConsumer[last] = input;
-      run.lastConsumer[copy] = input;
-      run.uses[copy] = (run.uses[copy] as number) + 1;
-      if (run.present[copy] === 0) run.missing[place] = (run.missing[place] as number) + 1;
+    if (planned.lastUser[copy] !== use) {
+      planned.lastUser[copy] = use;
+      append(planned, node, INPUTS, copy);
+      addNeed(planned, copy);
+      if (((nodes.i32[(copy << 4) + PLACE] as number) & PRESENT_AT_BEGIN) === 0) {
+        append(planned, copy, SUCCESSORS, node);
+        (nodes.i32[(node << 4) + MISSING_ALL] as number)++;
+        (nodes.i32[(node << 4) + MISSING] as number)++;
+      }
     }
     input = problem.inputNext[input] as number;
   }
 }
 
-function roundedBytes(problem: Problem, run: RunState, tensor: number, accelerator: number): number {
-  const granularity = run.granularityBytes[accelerator] as number;
-  return Math.ceil((problem.tensorBytes[tensor] as number) / granularity) * granularity;
-}
-
-/** @param from Where the operator wants it from, −1 = its home; a transfer in flight knows better. */
-function planTransfer(problem: Problem, run: RunState, copy: number, rank: number, from: number): void {
-  const tensor = problem.copyTensor[copy] as number;
-  const destination = problem.copyAccelerator[copy] as number;
-  const inFlight = problem.copySource[copy] as number;
-  const wanted = inFlight === -1 ? from : inFlight;
-  const source = wanted === -1 ? (problem.tensorHome[tensor] as number) : problem.find(tensor, wanted);
-  if (source === -1 || problem.copyKind[source] === EXPECTED || (inFlight !== -1 && run.present[source] === 0))
-    throw sourceMissing(tensor, wanted, destination);
-  const sourceAccelerator = problem.copyAccelerator[source] as number;
-  if (!run.intents.ports.hasRoute(sourceAccelerator, destination)) {
-    throw new SimulatorError(
-      "NO_ROUTE",
-      `tensor ${tensor} is needed on accelerator ${destination}, and there is no way there from accelerator ${sourceAccelerator}`,
-      { tensor, source: sourceAccelerator, destination },
-    );
+/** What is under way, ready and an intent at begin, among operators and transfers from these on. */
+export function enter(planned: Planned, fromOperator: number, fromTransfer: number): void {
+  const { problem, nodes, order } = planned;
+  for (let place = fromOperator; place < planned.operators; place++) {
+    const operator = order[place] as number;
+    const node = planned.operatorNode[operator] as number;
+    if ((problem.operatorRemainingNs[operator] as number) > 0) enterRunning(planned, operator, node);
+    else if (nodes.i32[(node << 4) + MISSING_ALL] === 0) {
+      const sinceNs = problem.operatorReadySinceNs[operator] as number;
+      planned.readyNode[planned.ready] = node;
+      planned.readyNs[planned.ready++] = Number.isNaN(sinceNs) ? planned.beginNs : sinceNs;
+    }
   }
-  const transfer = run.transfers++;
-  const bytes = problem.tensorBytes[tensor] as number;
-  run.transferTensor[transfer] = tensor;
-  run.transferSource[transfer] = source;
-  run.transferDestination[transfer] = copy;
-  run.transferRank[transfer] = rank;
-  run.transferDurationNs[transfer] =
-    inFlight === -1
-      ? predictedNs(run, sourceAccelerator, destination, bytes)
-      : (problem.copyRemainingNs[copy] as number);
-  run.transferRaisedNs[transfer] = Number.NaN;
-  run.transferStartNs[transfer] = Number.NaN;
-  run.transferDoneNs[transfer] = Number.NaN;
-  run.transferNext[transfer] = -1;
-  const last = run.lastTransfer[source] as number;
-  if (last === -1) run.firstTransfer[source] = transfer;
-  else run.transferNext[last] = transfer;
-  run.lastTransfer[source] = transfer;
-  run.arrival[copy] = transfer;
-  run.sends[source] = (run.sends[source] as number) + 1;
+  for (let transfer = fromTransfer; transfer < planned.transfers; transfer++)
+    enterTransfer(planned, planned.transferNode[transfer] as number);
 }
 
-function predictedNs(run: RunState, source: number, destination: number, bytes: number): number {
-  const durationNs = run.options.transferNs(source, destination, bytes);
-  if (Number.isSafeInteger(durationNs) && durationNs >= 1) return durationNs;
-  throw new SimulatorError(
-    "INVALID_DURATION",
-    `transferNs(${source}, ${destination}, ${bytes}) gave ${durationNs}; it must be whole nanoseconds, at least 1`,
-    { source, destination, bytes, durationNs },
-  );
-}
-
-function sourceMissing(tensor: number, source: number, destination: number): SimulatorError {
-  const what = source === -1 ? "its home" : `accelerator ${source}`;
-  return new SimulatorError(
-    "INVALID_SOURCE",
-    `tensor ${tensor} should go from ${what} to accelerator ${destination}, but is not there and nothing produces it there`,
-    { tensor, source, destination },
-  );
-}
-
-/** Buffers of what is present and needed. Aliases come after what they alias, since copies are declared in that order. */
-function allocateInitial(problem: Problem, run: RunState): void {
-  const { present, uses, sends, held, bufferBytes } = run;
-  for (let copy = 0; copy < problem.copies; copy++) {
-    if (present[copy] === 0) continue;
-    const aliases = problem.copyAliases[copy] as number;
-    const accelerator = problem.copyAccelerator[copy] as number;
-    const buffer = aliases === -1 ? copy : (run.buffer[problem.find(aliases, accelerator)] as number);
-    run.buffer[copy] = buffer;
-    bufferBytes[buffer] = Math.max(bufferBytes[buffer] as number, problem.copyBytes[copy] as number);
-    const needed = (uses[copy] as number) + (sends[copy] as number) + (held[copy] as number) > 0;
-    if (needed) run.bufferCopies[buffer] = (run.bufferCopies[buffer] as number) + 1;
-  }
-  for (let copy = 0; copy < problem.copies; copy++) {
-    if ((run.bufferCopies[copy] as number) === 0) continue;
-    const accelerator = problem.copyAccelerator[copy] as number;
-    run.usedBytes[accelerator] = (run.usedBytes[accelerator] as number) + (bufferBytes[copy] as number);
-  }
-}
-
-/** Running ones occupy their accelerator and their memory; others are ready when nothing is missing. */
-function enterOperator(problem: Problem, run: RunState, place: number): void {
-  const operator = run.operatorAt[place] as number;
-  const accelerator = run.accelerator[place] as number;
-  const remainingNs = problem.operatorRemainingNs[operator] as number;
-  const missing = run.missing[place] as number;
-  const sinceNs = problem.operatorReadySinceNs[operator] as number;
-  if (remainingNs === 0) {
-    if (missing === 0) operatorReady(problem, run, place, Number.isNaN(sinceNs) ? run.beginNs : sinceNs);
-    return;
-  }
-  if (missing > 0 || run.running[accelerator] !== -1) {
+function enterRunning(planned: Planned, operator: number, node: number): void {
+  const { nodes, problem } = planned;
+  const accelerator = planned.accelerator(node);
+  const missing = nodes.i32[(node << 4) + MISSING_ALL] as number;
+  const isSecond = planned.runningIn[accelerator] === planned.plans;
+  if (missing > 0 || isSecond) {
     const why = missing > 0 ? `misses ${missing} inputs` : "is the second that runs there";
     throw new SimulatorError("INVALID_RUNNING", `operator ${operator} on accelerator ${accelerator} ${why}`, {
       operator,
@@ -208,48 +225,53 @@ function enterOperator(problem: Problem, run: RunState, place: number): void {
       missing,
     });
   }
-  run.running[accelerator] = place;
-  run.startNs[place] = run.beginNs + remainingNs - (problem.operatorDurationNs[operator] as number);
-  allocateOutputs(problem, run, operator);
-  const workspaceBytes = problem.operatorWorkspaceBytes[operator] as number;
-  run.usedBytes[accelerator] = (run.usedBytes[accelerator] as number) + workspaceBytes;
-  run.events.push(run.beginNs + remainingNs, place);
+  planned.runningIn[accelerator] = planned.plans;
+  planned.underwayNode[planned.underway++] = node;
+  nodes.f64[(node << 3) + DONE] = planned.beginNs + (problem.operatorRemainingNs[operator] as number);
 }
 
-/** Those in flight hold their ports and buffers; those whose tensor is at its source are intents. */
-function enterTransfer(problem: Problem, run: RunState, transfer: number): void {
-  const copy = run.transferDestination[transfer] as number;
-  const raisedNs = problem.copyRaisedNs[copy] as number;
-  if (problem.copySource[copy] === -1) {
-    if (run.present[run.transferSource[transfer] as number] === 1)
-      raiseIntent(problem, run, transfer, Number.isNaN(raisedNs) ? run.beginNs : raisedNs);
+/** Those in flight hold their ports; those whose tensor is at its source are intents. */
+function enterTransfer(planned: Planned, node: number): void {
+  const { nodes, intents } = planned;
+  const destination = planned.accelerator(node);
+  const source = planned.accelerator(nodes.i32[(node << 4) + INPUTS] as number);
+  if (((nodes.i32[(node << 4) + PLACE] as number) & UNDERWAY) === 0) {
+    if (nodes.i32[(node << 4) + MISSING_ALL] !== 0) return;
+    planned.raisedNode[planned.raised] = node;
+    planned.raisedNs[planned.raised++] = raisedAtBeginNs(planned, node);
     return;
   }
-  const source = problem.copySource[copy] as number;
-  const accelerator = problem.copyAccelerator[copy] as number;
-  if (!run.intents.ports.fits(source, accelerator)) {
+  if (!intents.ports.fits(source, destination)) {
+    const tensor = planned.tensorOf[node] as number;
     throw new SimulatorError(
       "PORTS_OVERCOMMITTED",
-      `tensor ${run.transferTensor[transfer]} in flight to accelerator ${accelerator} needs a port or a link that others in flight take`,
-      { transfer, destination: accelerator },
+      `tensor ${tensor} in flight to accelerator ${destination} needs a port or a link that others in flight take`,
+      { tensor, source, destination },
     );
   }
-  run.intents.occupy(source, accelerator);
-  run.transferRaisedNs[transfer] = Number.isNaN(raisedNs) ? run.beginNs : raisedNs;
-  run.transferStartNs[transfer] = run.beginNs;
-  const bytes = problem.copyBytes[copy] as number;
-  run.buffer[copy] = copy;
-  run.bufferBytes[copy] = bytes;
-  run.bufferCopies[copy] = 1;
-  run.usedBytes[accelerator] = (run.usedBytes[accelerator] as number) + bytes;
-  run.events.push(run.beginNs + (run.transferDurationNs[transfer] as number), run.operators + transfer);
+  intents.occupy(source, destination);
+  planned.underwayNode[planned.underway++] = node;
+  nodes.f64[(node << 3) + DONE] = planned.beginNs + (nodes.f64[(node << 3) + DURATION] as number);
 }
 
-function checkInitial(run: RunState, accelerator: number): void {
-  const usedBytes = run.usedBytes[accelerator] as number;
-  const bytesOver = usedBytes - (run.capacityBytes[accelerator] as number);
-  run.peakBytes[accelerator] = usedBytes;
-  if (run.keepsTimeline) sample(run, accelerator);
-  if (bytesOver > 0 && run.outOfMemory === null)
-    run.outOfMemory = { accelerator, atNs: run.beginNs, operator: -1, transfer: -1, bytesOver };
+/** When a transfer became an intent that is one at begin, or in flight then. */
+export function raisedAtBeginNs(planned: Planned, node: number): number {
+  const { problem } = planned;
+  const copy = problem.find(planned.tensorOf[node] as number, planned.accelerator(node));
+  const sinceNs = copy === -1 ? Number.NaN : (problem.copyRaisedNs[copy] as number);
+  return Number.isNaN(sinceNs) ? planned.beginNs : sinceNs;
+}
+
+function sortReady(planned: Planned): void {
+  const { ready, readyNode, readyNs } = planned;
+  let sorted = true;
+  for (let at = 1; at < ready; at++) if ((readyNs[at] as number) < (readyNs[at - 1] as number)) sorted = false;
+  if (sorted) return;
+  const sinceNs = new Map<number, number>();
+  for (let at = 0; at < ready; at++) sinceNs.set(readyNode[at] as number, readyNs[at] as number);
+  const sorting = [...sinceNs.entries()].sort(([a, aNs], [b, bNs]) => aNs - bNs || a - b);
+  for (const [at, [node, ns]] of sorting.entries()) {
+    readyNode[at] = node;
+    readyNs[at] = ns;
+  }
 }

@@ -1,11 +1,15 @@
+import { criticalPathOf } from "./critical-path.ts";
 import { requireBelow, requireWhole, SimulatorError } from "./errors.ts";
-import { advance, scoreBound } from "./kernel.ts";
-import { plan } from "./plan.ts";
+import { Evaluation } from "./evaluation.ts";
+import type { Mark } from "./mark.ts";
+import { dropOverlay, planOverlay } from "./overlay.ts";
+import { planAll } from "./plan.ts";
+import { Planned } from "./planned.ts";
 import { EXPECTED, PRESENT, PRODUCED, Problem } from "./problem.ts";
-import { hbmTimelineOf, transfersOf } from "./results.ts";
-import { RunState } from "./run-state.ts";
+import { doneNs, hbmTimelineOf, outOfMemoryOf, startNs, transfersOf } from "./results.ts";
 import type {
   AcceleratorState,
+  CriticalStep,
   HbmSample,
   OutOfMemory,
   RunLimit,
@@ -18,13 +22,8 @@ import type {
 } from "./types.ts";
 import { waitersOf } from "./waiters.ts";
 
-/** Where `mark` was set: what was declared then. */
-interface Mark {
-  readonly operators: number;
-  readonly inputs: number;
-  readonly tensors: number;
-  readonly copies: number;
-}
+/** What is planned: nothing that holds, the base or the whole without an overlay, the base and the overlay. */
+type PlanState = "nothing" | "base" | "all" | "overlay";
 
 /**
  * Plays issued operators and their transfers forward by the rules of docs/execution-model.md (paper §3.3.2–3.3.3). Declare
@@ -36,40 +35,43 @@ interface Mark {
  */
 export class Simulator {
   readonly #problem = new Problem();
-  readonly #run: RunState;
-  readonly #acceleratorCount: number;
+  readonly #planned: Planned;
+  readonly #evaluation: Evaluation;
   #begun = false as boolean;
   #hasResult = false as boolean;
   #mark: Mark | null = null;
-  /** Copies declared; `plan` adds others behind. */
-  #copies = 0;
+  #plan: PlanState = "nothing";
+  /** No candidate since `mark` has been more than an overlay. */
+  #overlaysBase = true as boolean;
   /** Holds changed on copies of the base since `mark`, with what they were. */
   readonly #changedHolds: { readonly copy: number; readonly held: number }[] = [];
 
   /** Throws the arbitration package's INVALID_TOPOLOGY and INVALID_OPTIONS. O(accelerators²), once. */
   constructor(options: SimulatorOptions) {
-    this.#run = new RunState(options);
-    this.#acceleratorCount = options.topology.accelerators;
+    this.#planned = new Planned(options, this.#problem);
+    this.#evaluation = new Evaluation(this.#planned);
   }
 
   /** Forgets everything and starts anew at `nowNs`, with one state per accelerator of the topology. */
   begin(nowNs: number, accelerators: readonly AcceleratorState[]): void {
     requireWhole(nowNs, 0, "nowNs", "INVALID_TIME");
-    if (accelerators.length !== this.#acceleratorCount) {
+    if (accelerators.length !== this.#planned.accelerators) {
       throw new SimulatorError(
         "UNKNOWN_ACCELERATOR",
-        `${accelerators.length} accelerator states given for a topology of ${this.#acceleratorCount}; give one for each`,
-        { found: accelerators.length, expected: this.#acceleratorCount },
+        `${accelerators.length} accelerator states given for a topology of ${this.#planned.accelerators}; give one for each`,
+        { found: accelerators.length, expected: this.#planned.accelerators },
       );
     }
-    accelerators.forEach(({ capacityBytes, fixedBytes, granularityBytes = 1 }, index) => {
+    accelerators.forEach(({ capacityBytes, fixedBytes, usedBytes = 0, granularityBytes = 1 }, index) => {
       requireWhole(capacityBytes, 0, `capacityBytes of accelerator ${index}`, "INVALID_BYTES");
       requireWhole(fixedBytes, 0, `fixedBytes of accelerator ${index}`, "INVALID_BYTES");
+      requireWhole(usedBytes, 0, `usedBytes of accelerator ${index}`, "INVALID_BYTES");
       requireWhole(granularityBytes, 1, `granularityBytes of accelerator ${index}`, "INVALID_BYTES");
     });
     const problem = this.#problem;
-    problem.operators = problem.inputs = problem.tensors = problem.copies = this.#copies = 0;
-    this.#run.begin(nowNs, accelerators);
+    problem.operators = problem.inputs = problem.tensors = problem.copies = 0;
+    this.#planned.begin(nowNs, accelerators);
+    this.#plan = "nothing";
     this.#mark = null;
     this.#changedHolds.length = 0;
     this.#hasResult = false;
@@ -215,6 +217,8 @@ export class Simulator {
     this.#edit();
     const { operators, inputs, tensors, copies } = this.#problem;
     this.#mark = { operators, inputs, tensors, copies };
+    this.#plan = "nothing";
+    this.#overlaysBase = true;
     this.#changedHolds.length = 0;
   }
 
@@ -228,7 +232,6 @@ export class Simulator {
     for (let change = this.#changedHolds.pop(); change !== undefined; change = this.#changedHolds.pop())
       problem.copyHeld[change.copy] = change.held;
     problem.truncateCopies(mark.copies);
-    this.#copies = mark.copies;
     problem.operators = mark.operators;
     problem.inputs = mark.inputs;
     problem.tensors = mark.tensors;
@@ -240,85 +243,131 @@ export class Simulator {
    * BYTES_OVERFLOW, INVALID_DURATION from `transferNs`. O(n log n) in operators and transfers.
    */
   run(limit: RunLimit = {}): SimulationResult {
-    this.#edit();
+    this.#requireBegun();
+    this.#hasResult = false;
     const { abandonAboveScore = Number.POSITIVE_INFINITY, timeline = false } = limit;
     if (Number.isNaN(abandonAboveScore)) throw new SimulatorError("INVALID_OPTION", "abandonAboveScore is NaN");
-    const problem = this.#problem;
-    const run = this.#run;
-    run.firstTarget = this.#mark?.operators ?? 0;
-    plan(problem, run, timeline);
-    const abandoned = advance(problem, run, abandonAboveScore);
+    this.#evaluate(abandonAboveScore, timeline);
     this.#hasResult = true;
-    const stopped = run.outOfMemory === null ? "standstill" : "outOfMemory";
-    const finished = run.outOfMemory === null && run.operatorsDone === problem.operators;
-    return {
-      outcome: abandoned ? "abandoned" : finished ? "finished" : stopped,
-      makespanNs: run.endNs - run.beginNs,
-      simulatedOperators: run.operatorsDone,
-      scoreNs: this.score(),
-    };
+    const { outcome, endNs, operatorsDone, scoreNs } = this.#evaluation;
+    return { outcome, makespanNs: endNs - this.#planned.beginNs, simulatedOperators: operatorsDone, scoreNs };
+  }
+
+  /** Plans what is not planned yet, the base once for all overlays, and runs it. */
+  #evaluate(abandonAboveScore: number, timeline: boolean): void {
+    const evaluation = this.#evaluation;
+    const mark = this.#mark;
+    if (mark !== null && this.#isOverlaid(mark) && this.#overlay(mark)) {
+      evaluation.evaluateOverlay(abandonAboveScore, timeline);
+      return;
+    }
+    if (this.#plan === "nothing") this.#planAs(mark === null || this.#isOverlaid(mark) ? "all" : "base", this.#problem);
+    evaluation.evaluateAll(abandonAboveScore, timeline);
+  }
+
+  #planAs(plan: "base" | "all", declared: Mark): void {
+    this.#plan = "nothing";
+    planAll(this.#planned, declared, this.#mark?.operators ?? 0);
+    this.#evaluation.replanned();
+    this.#plan = plan;
+  }
+
+  #isOverlaid({ operators, copies }: Mark): boolean {
+    return this.#problem.operators > operators || this.#problem.copies > copies || this.#changedHolds.length > 0;
+  }
+
+  /** False when what was added is no mere overlay; the base is planned with it then. */
+  #overlay(mark: Mark): boolean {
+    if (this.#plan === "overlay") return true;
+    if (this.#plan === "all") return false;
+    this.#overlaysBase &&= this.#changedHolds.length === 0;
+    if (this.#overlaysBase) {
+      if (this.#plan === "nothing") this.#planAs("base", mark);
+      this.#evaluation.evaluateBase();
+      this.#overlaysBase = planOverlay(this.#planned, mark);
+    }
+    this.#plan = this.#overlaysBase ? "overlay" : "nothing";
+    return this.#overlaysBase;
   }
 
   /** Average completion of the targets in ns; `Infinity` when not all of them ended, `NaN` when there are none. */
   score(): number {
     this.#result();
-    return this.#run.targetsLeft > 0 ? Number.POSITIVE_INFINITY : scoreBound(this.#run, this.#problem.operators);
+    return this.#evaluation.scoreNs;
   }
 
   /** NaN when it did not start. For one that ran at begin: when it must have started, by its duration. */
   startNs(operator: SimOperator): number {
-    return this.#run.startNs[this.#place(operator)] as number;
+    return startNs(this.#planned, this.#node(operator));
   }
 
   /** NaN when it did not end. */
   doneNs(operator: SimOperator): number {
-    return this.#run.doneNs[this.#place(operator)] as number;
+    return doneNs(this.#planned, this.#evaluation, this.#node(operator));
   }
 
   /** The most bytes in use, from begin on; an allocation that did not fit is not counted, an overfull start is. */
   peakBytes(accelerator: number): number {
-    this.#result();
+    this.#details();
     this.#checkAccelerator(accelerator);
-    return this.#run.peakBytes[accelerator] as number;
+    return this.#evaluation.run.peakBytes[accelerator] as number;
   }
 
   /** Time taken, since begin, by operators that ended. */
   busyNs(accelerator: number): number {
-    this.#result();
+    this.#details();
     this.#checkAccelerator(accelerator);
-    return this.#run.busyNs[accelerator] as number;
+    return this.#evaluation.run.busyNs[accelerator] as number;
   }
 
   /** Null unless the outcome is "outOfMemory". */
   outOfMemory(): OutOfMemory | null {
     this.#result();
-    return this.#run.outOfMemory;
+    // What ran out of memory was run in full detail; for anything else nothing has to be run again to say so.
+    if (this.#evaluation.outcome !== "outOfMemory") return null;
+    return outOfMemoryOf(this.#planned, this.#evaluation);
   }
 
   /** Everything that has not ended, and what it waits for; for a standstill, but legal after any run. O(n). */
   waiters(): readonly Waiter[] {
-    this.#result();
-    return waitersOf(this.#problem, this.#run);
+    this.#details();
+    return waitersOf(this.#planned, this.#evaluation);
   }
 
   /** All planned transfers, by number. O(n). */
   transfers(): readonly SimulatedTransfer[] {
-    this.#result();
-    return transfersOf(this.#problem, this.#run);
+    this.#details();
+    return transfersOf(this.#planned, this.#evaluation);
+  }
+
+  /**
+   * Why the makespan, or one operator's completion, is what it is: the chain of operators and transfers that led there, first to
+   * last, each with what it waited for. Empty when that operator, or nothing, ended. O(n).
+   */
+  criticalPath(operator: SimOperator | -1 = -1): readonly CriticalStep[] {
+    this.#details();
+    return criticalPathOf(this.#planned, this.#evaluation, operator === -1 ? -1 : this.#node(operator));
   }
 
   /** Every change of the bytes in use, in order, the state at begin first; empty unless the run was asked for a timeline. */
   hbmTimeline(accelerator: number): readonly HbmSample[] {
-    this.#result();
+    this.#details();
     this.#checkAccelerator(accelerator);
-    return hbmTimelineOf(this.#run, accelerator);
+    return hbmTimelineOf(this.#evaluation, accelerator);
   }
 
-  /** Before every change: the results go, with the copies that the last run planned. */
-  #edit(): void {
+  #requireBegun(): void {
     if (!this.#begun) throw new SimulatorError("NOT_BEGUN", "nothing is declared yet; call begin() first");
+  }
+
+  /** Before every change: results go, and what was planned of it. */
+  #edit(): void {
+    this.#requireBegun();
     this.#hasResult = false;
-    this.#problem.truncateCopies(this.#copies);
+    if (this.#plan === "overlay") {
+      dropOverlay(this.#planned);
+      this.#plan = "base";
+    } else if (this.#plan === "all") this.#plan = "nothing";
   }
 
   #result(): void {
@@ -326,14 +375,20 @@ export class Simulator {
       throw new SimulatorError("NO_RESULT", "there is no result to read; call run() after the last change");
   }
 
-  #place(operator: SimOperator): number {
+  /** Before times and bytes are read. */
+  #details(): void {
     this.#result();
+    this.#evaluation.settle();
+  }
+
+  #node(operator: SimOperator): number {
+    this.#details();
     requireBelow(operator, this.#problem.operators, "operator", "UNKNOWN_OPERATOR");
-    return this.#run.placeOf[operator] as number;
+    return this.#planned.operatorNode[operator] as number;
   }
 
   #checkAccelerator(accelerator: number): void {
-    requireBelow(accelerator, this.#acceleratorCount, "accelerator", "UNKNOWN_ACCELERATOR");
+    requireBelow(accelerator, this.#planned.accelerators, "accelerator", "UNKNOWN_ACCELERATOR");
   }
 
   #checkTensor(tensor: number): void {
@@ -358,14 +413,16 @@ export class Simulator {
 
   #rounded(accelerator: number, bytes: number, what: string): number {
     requireWhole(bytes, 0, what, "INVALID_BYTES");
-    const granularity = this.#run.granularityBytes[accelerator] as number;
+    const granularity = this.#planned.granularityBytes[accelerator] as number;
     return requireWhole(Math.ceil(bytes / granularity) * granularity, 0, `${what}, rounded,`, "INVALID_BYTES");
   }
 
   #past(ns: number, what: string): number {
     requireWhole(ns, 0, what, "INVALID_TIME");
-    if (ns > this.#run.beginNs)
-      throw new SimulatorError("INVALID_TIME", `${what} is ${ns}, after the begin at ${this.#run.beginNs} ns`, { ns });
+    if (ns > this.#planned.beginNs)
+      throw new SimulatorError("INVALID_TIME", `${what} is ${ns}, after the begin at ${this.#planned.beginNs} ns`, {
+        ns,
+      });
     return ns;
   }
 
@@ -409,8 +466,6 @@ export class Simulator {
   }
 
   #addCopy(tensor: number, accelerator: number, kind: number, held: boolean, bytes: number, aliases: number): number {
-    const copy = this.#problem.addCopy(tensor, accelerator, kind, held, bytes, aliases);
-    this.#copies = this.#problem.copies;
-    return copy;
+    return this.#problem.addCopy(tensor, accelerator, kind, held, bytes, aliases);
   }
 }

@@ -22,6 +22,11 @@ export interface AcceleratorState {
   readonly capacityBytes: number;
   /** Bytes in use that this simulation does not model: baseline and weights. */
   readonly fixedBytes: number;
+  /**
+   * Everything in use at begin, also what is not declared: what goes beyond `fixedBytes` and the declared tensors and operators
+   * stays throughout, like `fixedBytes`. Default: nothing does.
+   */
+  readonly usedBytes?: number;
   /** Buffers and workspace are rounded up to this, at least 1. Default 1: sizes arrive rounded. */
   readonly granularityBytes?: number;
 }
@@ -86,4 +91,23 @@ export interface SimulatedTransfer {
 export interface HbmSample {
   readonly atNs: number;
   readonly usedBytes: number;
+}
+
+/** An operator or a transfer on a critical path. */
+export interface CriticalStep {
+  /** −1 for a transfer. */
+  readonly operator: SimOperator | -1;
+  /** −1 for an operator. */
+  readonly transfer: number;
+  /** Where it runs; of a transfer, its source. */
+  readonly accelerator: number;
+  /** When it was ready, or an intent: from here to `startNs` it waited. */
+  readonly sinceNs: number;
+  readonly startNs: number;
+  readonly doneNs: number;
+  /**
+   * What let it start, which is the end of the step before: its last input, its accelerator, or a port or link that became
+   * free; "begin" for the first step, which nothing in the simulation held up.
+   */
+  readonly waitedFor: "begin" | "input" | "accelerator" | "port";
 }

@@ -1,48 +1,50 @@
-import type { Problem } from "./problem.ts";
-import type { RunState } from "./run-state.ts";
+import type { Evaluation } from "./evaluation.ts";
+import { forEach, INPUTS } from "./nodes.ts";
+import type { Planned } from "./planned.ts";
+import { doneNs, presentNs, raisedNs, startNs, transferNumber } from "./results.ts";
 import type { SimOperator, SimTensor, Waiter } from "./types.ts";
 
 /** Operators in the order of their issue numbers, then transfers. */
-export function waitersOf(problem: Problem, run: RunState): readonly Waiter[] {
+export function waitersOf(planned: Planned, evaluation: Evaluation): readonly Waiter[] {
   const waiters: Waiter[] = [];
-  for (let place = 0; place < run.operators; place++) {
-    if (Number.isNaN(run.doneNs[place])) waiters.push(waitingOperator(problem, run, place));
+  for (let place = 0; place < planned.operators; place++) {
+    const operator = planned.order[place] as SimOperator;
+    const node = planned.operatorNode[operator] as number;
+    if (Number.isNaN(doneNs(planned, evaluation, node)))
+      waiters.push(waitingOperator(planned, evaluation, operator, node));
   }
-  for (let transfer = 0; transfer < run.transfers; transfer++) {
-    if (Number.isNaN(run.transferDoneNs[transfer])) waiters.push(waitingTransfer(problem, run, transfer));
+  for (let transfer = 0; transfer < planned.transfers; transfer++) {
+    const node = planned.transferNode[transfer] as number;
+    if (Number.isNaN(doneNs(planned, evaluation, node)))
+      waiters.push(waitingTransfer(planned, evaluation, transfer, node));
   }
   return waiters;
 }
 
-function waitingOperator(problem: Problem, run: RunState, place: number): Waiter {
-  const operator = run.operatorAt[place] as SimOperator;
-  const accelerator = run.accelerator[place] as number;
+function waitingOperator(planned: Planned, evaluation: Evaluation, operator: SimOperator, node: number): Waiter {
+  const accelerator = planned.accelerator(node);
   const tensors: SimTensor[] = [];
   const reasons: string[] = [];
-  const firstInput = problem.operatorFirstInput[operator] as number;
-  for (let input = firstInput; input !== -1; input = problem.inputNext[input] as number) {
-    const copy = run.inputCopy[input] as number;
-    if (copy === -1 || run.present[copy] === 1) continue;
-    const arrival = run.arrival[copy] as number;
-    tensors.push(problem.inputTensor[input] as SimTensor);
-    reasons.push(
-      `tensor ${problem.inputTensor[input]} (${arrival === -1 ? "produced here" : `brought by transfer ${arrival}`})`,
-    );
-  }
+  forEach(planned.nodes, INPUTS, node, (copy) => {
+    if (!Number.isNaN(presentNs(planned, evaluation, copy))) return;
+    const tensor = planned.tensorOf[copy] as SimTensor;
+    const transfer = transferNumber(planned, copy);
+    tensors.push(tensor);
+    reasons.push(`tensor ${tensor} (${transfer === -1 ? "produced here" : `brought by transfer ${transfer}`})`);
+  });
   const waits = `operator ${operator} on accelerator ${accelerator}`;
   const words =
     tensors.length > 0
       ? `${waits} waits for ${reasons.join(", ")}`
-      : `${waits} ${Number.isNaN(run.startNs[place]) ? "is ready and was not started" : "runs"}`;
+      : `${waits} ${Number.isNaN(startNs(planned, node)) ? "is ready and was not started" : "runs"}`;
   return { operator, transfer: -1, accelerator, tensors, words };
 }
 
-function waitingTransfer(problem: Problem, run: RunState, transfer: number): Waiter {
-  const tensor = run.transferTensor[transfer] as SimTensor;
-  const source = problem.copyAccelerator[run.transferSource[transfer] as number] as number;
-  const destination = problem.copyAccelerator[run.transferDestination[transfer] as number] as number;
-  const isPlanned = Number.isNaN(run.transferRaisedNs[transfer]);
-  const isIntent = Number.isNaN(run.transferStartNs[transfer]);
+function waitingTransfer(planned: Planned, evaluation: Evaluation, transfer: number, node: number): Waiter {
+  const tensor = planned.tensorOf[node] as SimTensor;
+  const source = planned.accelerator(planned.nodes.i32[(node << 4) + INPUTS] as number);
+  const isPlanned = Number.isNaN(raisedNs(planned, evaluation, node));
+  const isIntent = Number.isNaN(startNs(planned, node));
   const why = isPlanned
     ? `waits until tensor ${tensor} is produced`
     : isIntent
@@ -53,6 +55,6 @@ function waitingTransfer(problem: Problem, run: RunState, transfer: number): Wai
     transfer,
     accelerator: source,
     tensors: isPlanned ? [tensor] : [],
-    words: `transfer ${transfer} from accelerator ${source} to ${destination} ${why}`,
+    words: `transfer ${transfer} from accelerator ${source} to ${planned.accelerator(node)} ${why}`,
   };
 }

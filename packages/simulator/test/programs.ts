@@ -32,7 +32,8 @@ const picks = fc.array(fc.nat(), { maxLength: 3 });
 const operator = fc.record({
   accelerator: fc.nat(),
   durationNs: fc.integer({ min: 1, max: 6 }),
-  rank: fc.nat(3),
+  /** Ranks above 31 are queued in another way. */
+  rank: fc.oneof({ weight: 30, arbitrary: fc.nat(3) }, { weight: 1, arbitrary: fc.constantFrom(31, 40, 1e6) }),
   issueKey: fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: few }),
   workspace: few,
   inputs: picks,
@@ -57,13 +58,18 @@ const addition = fc.record({
   /** Inputs from a later operator, which can close a cycle. */
   loops: fc.array(fc.tuple(fc.nat(), fc.nat()), { maxLength: 1 }),
   holds: fc.array(fc.tuple(fc.nat(), fc.nat(), fc.boolean()), { maxLength: 2 }),
+  isPlain: fc.boolean(),
+  /** A new tensor before the operators. */
+  tensor: fc.option(fc.record({ accelerator: fc.nat(), bytes: few, held: fc.boolean() }), { freq: 2 }),
 });
 const cluster = fc.record({
-  accelerators: fc.integer({ min: 1, max: 4 }),
-  engines: fc.array(fc.integer({ min: 1, max: 2 }), { minLength: 4, maxLength: 4 }),
-  links: fc.array(fc.integer({ min: 1, max: 2 }), { minLength: 1, maxLength: 3 }),
+  accelerators: fc.integer({ min: 1, max: 6 }),
+  engines: fc.array(fc.integer({ min: 1, max: 2 }), { minLength: 6, maxLength: 6 }),
+  /** Without links, accelerators that exchange nothing have nothing to do with each other. */
+  links: fc.array(fc.integer({ min: 1, max: 2 }), { maxLength: 3 }),
   granularityBytes: fc.constantFrom(1, 1, 4),
   capacityBytes: fc.constantFrom(1e6, 1e6, 30, 60),
+  usedBytes: fc.constantFrom(0, 0, 3, 20),
   agingNs: fc.constantFrom(1e9, 2, 5),
   reserveNs: fc.constantFrom(4e9, 0, 3, 10),
   nowNs: fc.constantFrom(0, 20),
@@ -130,10 +136,10 @@ class Builder {
     return calls;
   }
 
-  operator(it: typeof operator extends fc.Arbitrary<infer T> ? T : never): Call[] {
+  operator(it: typeof operator extends fc.Arbitrary<infer T> ? T : never, isPlain = false): Call[] {
     const accelerator = it.accelerator % this.accelerators;
     const index = this.operators.length;
-    const issueNumber = it.issueKey * 1000 + this.issued++;
+    const issueNumber = (isPlain ? 6 : it.issueKey) * 1000 + this.issued++;
     const calls: Call[] = [(to) => to.addOperator(accelerator, it.durationNs, it.rank, issueNumber, it.workspace)];
     const inputs: number[] = [];
     for (const pick of this.tensors.length === 0 ? [] : it.inputs) {
@@ -146,10 +152,11 @@ class Builder {
     }
     const present = inputs.every((input) => this.tensors[input]?.on.has(accelerator));
     const { remainingNs, readySince } = it;
-    if (remainingNs !== null && present && !this.running.has(accelerator)) {
+    if (!isPlain && remainingNs !== null && present && !this.running.has(accelerator)) {
       this.running.add(accelerator);
       calls.push((to) => to.setRunning(index, remainingNs));
-    } else if (readySince !== null) calls.push((to) => to.setReadySince(index, Math.min(readySince, this.nowNs)));
+    } else if (!isPlain && readySince !== null)
+      calls.push((to) => to.setReadySince(index, Math.min(readySince, this.nowNs)));
     for (const { bytes, held, alias } of it.outputs) {
       const aliases = alias === null || inputs.length === 0 ? -1 : (inputs[alias % inputs.length] as number);
       calls.push((to) => to.addOutput(index, bytes, held, aliases));
@@ -159,15 +166,21 @@ class Builder {
     return calls;
   }
 
-  addition(it: typeof addition extends fc.Arbitrary<infer T> ? T : never): Call[] {
+  addition(it: typeof addition extends fc.Arbitrary<infer T> ? T : never, mayBePlain: boolean): Call[] {
     const first = this.operators.length;
-    const calls = it.operators.flatMap((each) => this.operator(each));
+    const isPlain = it.isPlain && mayBePlain;
+    const calls: Call[] = [];
+    if (it.tensor !== null && isPlain) {
+      const none = { alias: null, copyOn: null, flight: null, intent: null, heldOn: null };
+      calls.push(...this.tensor({ ...it.tensor, ...none }));
+    }
+    calls.push(...it.operators.flatMap((each) => this.operator(each, isPlain)));
     const added = this.operators.length - first;
     for (const [pick, input] of it.loops) {
       if (added === 0 || this.running.size > 0 || this.tensors.length === 0) continue;
       calls.push((to) => to.addInput(first + (pick % added), input % this.tensors.length, -1));
     }
-    for (const [pick, on, held] of it.holds) {
+    for (const [pick, on, held] of isPlain ? [] : it.holds) {
       if (this.tensors.length === 0) continue;
       calls.push((to) => to.setHeld(pick % this.tensors.length, on % this.accelerators, held));
     }
@@ -181,10 +194,12 @@ export const program: fc.Arbitrary<Program> = fc
     tensors: fc.array(tensor, { maxLength: 6 }),
     base: addition,
     candidates: fc.array(addition, { minLength: 1, maxLength: 3 }),
+    /** Every candidate has only new operators behind all of the base, as a scheduler lays them. */
+    areAllPlain: fc.constantFrom(true, true, false),
   })
-  .map(({ cluster: it, tensors, base, candidates }) => {
+  .map(({ cluster: it, tensors, base, candidates, areAllPlain }) => {
     const builder = new Builder(it.accelerators, it.nowNs);
-    const calls = [...tensors.flatMap((each) => builder.tensor(each)), ...builder.addition(base)];
+    const calls = [...tensors.flatMap((each) => builder.tensor(each)), ...builder.addition(base, false)];
     return {
       options: {
         topology: {
@@ -206,9 +221,12 @@ export const program: fc.Arbitrary<Program> = fc
       accelerators: Array.from({ length: it.accelerators }, (_, index) => ({
         capacityBytes: it.capacityBytes,
         fixedBytes: index,
+        usedBytes: it.usedBytes,
         granularityBytes: it.granularityBytes,
       })),
       base: calls,
-      candidates: candidates.map((each) => builder.copy().addition(each)),
+      candidates: candidates.map((each) =>
+        builder.copy().addition({ ...each, isPlain: each.isPlain || areAllPlain }, true),
+      ),
     };
   });

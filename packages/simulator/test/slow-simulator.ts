@@ -160,11 +160,15 @@ export class SlowSimulator {
 
   run() {
     const issued = [...this.#operators].sort((a, b) => a.issueNumber - b.issueNumber);
+    for (const { copies } of this.#tensors) {
+      // Those that nobody here waits for were planned before all others.
+      for (const copy of copies) if (copy.flight && !this.#isRead(copy)) this.#arrivalOf(copy, 0, -1);
+    }
     for (const operator of issued) this.#issue(operator);
-    for (const { copies } of this.#tensors) for (const copy of copies) if (copy.flight) this.#arrivalOf(copy, 0, -1);
     for (const { copies } of this.#tensors) for (const copy of copies) if (copy.present) this.#place(copy);
     for (const operator of issued) this.#enter(operator);
     for (const transfer of this.#transfers) this.#enterTransfer(transfer);
+    for (const memory of this.#memories) memory.usedBytes = Math.max(memory.usedBytes, memory.state.usedBytes ?? 0);
     let outOfMemory: OutOfMemory["where"] | null = null;
     for (const [accelerator, memory] of this.#memories.entries()) {
       memory.peakBytes = memory.usedBytes;
@@ -223,6 +227,12 @@ export class SlowSimulator {
         ...this.#transfers.filter((it) => Number.isNaN(it.doneNs)).map((it) => ({ transfer: it.transfer })),
       ],
     };
+  }
+
+  #isRead({ tensor, accelerator }: Copy): boolean {
+    return this.#operators.some(
+      (it) => it.accelerator === accelerator && it.inputs.some((input) => input.tensor === tensor),
+    );
   }
 
   #issue(operator: Operator): void {

@@ -1,0 +1,7 @@
+/** How much was declared at some moment. */
+export interface Mark {
+  readonly operators: number;
+  readonly inputs: number;
+  readonly tensors: number;
+  readonly copies: number;
+}
