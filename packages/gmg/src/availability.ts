@@ -28,7 +28,8 @@ export function loseAccelerator(state: GraphState, accelerator: AcceleratorIndex
   state.ledger.loseEverything(accelerator);
   for (const transfer of transfers) cancelTransfer(state, transfer);
   for (const operator of issued.reverse()) vanish(state, operator, nowNs);
-  for (const request of affected) beginRelocation(state, request);
+  // With what vanished, a request may have ended.
+  for (const request of affected) if (state.requests.has(request.id)) beginRelocation(state, request);
   failHomeless(state, nowNs);
   return transfers.map(({ number }) => number);
 }

@@ -136,6 +136,9 @@ export class GrantBook<H extends GrantHolder = GrantHolder> {
     if (!(holder.growing ? this.#growing : this.#setAside).delete(holder)) return false;
     subtractFrom(this.#reserved, holder.reservedBytes);
     subtractFrom(this.#taken, holder.growing ? holder.usedBytes : holder.reservedBytes);
+    holder.reservedBytes.fill(0);
+    holder.usedBytes.fill(0);
+    holder.accelerators = [];
     this.#dropWorkspace(holder);
     return true;
   }

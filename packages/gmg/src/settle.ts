@@ -90,6 +90,7 @@ export function forgetTensorIfGone(state: GraphState, tensor: TensorNode): void 
 export function forgetRequestIfGone(state: GraphState, request: RequestNode): void {
   if (!(request.closed || request.endsWithInstances) || request.instances.size > 0) return;
   if (!state.requests.delete(request.id)) return;
+  state.relocating.delete(request);
   state.claims.remove(request);
 }
 
