@@ -2,10 +2,10 @@
 import { partitionNamed } from "./bounds.ts";
 import type { Shortage } from "./grants.ts";
 import { SubmissionError } from "./graph-errors.ts";
-import { type GraphState, partitionIsUp } from "./graph-state.ts";
+import type { GraphState } from "./graph-state.ts";
 import type { InstanceNode, RequestNode } from "./nodes.ts";
 import { sharedPartitions } from "./partitions.ts";
-import type { CompiledPartition, Template } from "./template.ts";
+import type { Template } from "./template.ts";
 import type { AcceleratorIndex } from "./types.ts";
 
 /** Why a request can be laid on none of its partitions. */
@@ -58,7 +58,7 @@ export function obstacleTo(state: GraphState, request: RequestNode, otherBytes?:
     const claim = state.claims.claimOn(request, name, otherBytes);
     if (claim === undefined) continue;
     const lack = state.claims.lackWhenEmpty(claim, otherBytes);
-    const absent = lack === null ? missingFrom(state, templateOf(request), name) : [];
+    const absent = lack === null ? missingFrom(state, request, name) : [];
     if (lack === null && absent.length === 0) return null;
     if (lack !== null) obstacle = { kind: "memory", lack };
     for (const accelerator of absent) missing.add(accelerator);
@@ -72,18 +72,22 @@ function partitionNames(request: RequestNode): readonly string[] {
   return request.allowedPartitions ?? names;
 }
 
-function templateOf(request: RequestNode): Template | undefined {
-  for (const { state, template } of request.instances) if (state === "live") return template;
-  return request.limits?.[0]?.template;
+/** Names of accelerators that a partition of this name needs for the request and that cannot be placed on. */
+export function missingFrom(state: GraphState, request: RequestNode, name: string): string[] {
+  const missing = new Set<AcceleratorIndex>();
+  for (const template of templatesOf(request)) {
+    for (const accelerator of partitionNamed(template, name)?.used ?? []) {
+      if (state.availability[accelerator] !== "up") missing.add(accelerator);
+    }
+  }
+  return namesOf(state, [...missing]);
 }
 
-function missingFrom(state: GraphState, template: Template | undefined, name: string): string[] {
-  const partition: CompiledPartition | undefined = template === undefined ? undefined : partitionNamed(template, name);
-  if (partition === undefined || partitionIsUp(state, partition)) return [];
-  return namesOf(
-    state,
-    partition.used.filter((accelerator) => state.availability[accelerator] !== "up"),
-  );
+/** Of what it runs, and of what it declared that it may submit. */
+function templatesOf(request: RequestNode): Set<Template> {
+  const templates = new Set((request.limits ?? []).map(({ template }) => template));
+  for (const { state, template } of request.instances) if (state === "live") templates.add(template);
+  return templates;
 }
 
 function namesOf(state: GraphState, accelerators: readonly AcceleratorIndex[]): string[] {

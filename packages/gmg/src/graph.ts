@@ -3,7 +3,7 @@ import { partitionNamed } from "./bounds.ts";
 import { forgetCopy } from "./buffers.ts";
 import { ClaimBook, type MemorySafety } from "./claims.ts";
 import type { Cluster } from "./cluster.ts";
-import { requireFeasible, requireThere } from "./feasible.ts";
+import { missingFrom, requireFeasible, requireThere } from "./feasible.ts";
 import { Frontier } from "./frontier.ts";
 import type { Shortage } from "./grants.ts";
 import { SubmissionError } from "./graph-errors.ts";
@@ -262,7 +262,7 @@ export class GlobalMappingGraph {
     const options: PlacementOption[] = [];
     const names = sharedPartitions(request);
     for (const partition of template.partitions) {
-      if (!names.includes(partition.name) || !partitionIsUp(this.#state, partition)) continue;
+      if (!names.includes(partition.name) || missingFrom(this.#state, request, partition.name).length > 0) continue;
       const claim = this.claims.claimOn(request, partition.name);
       if (claim !== undefined)
         options.push({ partition, shortage: this.claims.lackToPlace(instance, partition.name, claim) });
