@@ -23,7 +23,7 @@ export const measure: Measure = async (args) => {
   const { counts, violated, cases, ...rest } = tally;
   const failed = cases.unsafe > 0 || Object.values(counts).some((count) => count > 0);
   if (failed) process.exitCode = 1;
-  const { plant, predicted, workers } = options;
+  const { plant, workers } = options;
   const refusedFeasible = refusedFeasibleOf(tally);
   return {
     text: textOf(tally, options, { seconds, cpuSeconds }),

@@ -92,22 +92,6 @@ test("what a kept slot grew by stays at rest, although nobody reads it", () => {
   expect(on(0).need(binding, { homes: [0] }).bytes[0]).toBe(10);
 });
 
-test("progress ends at what is kept, and counts no slot that is not bound", () => {
-  const { template, on } = compiled(growing, [[["a"], [0, 0]]], slot);
-  const kv = { operator: 0, output: 0, slot: -1 };
-  const last = { operator: 1, output: 0, slot: -1 };
-  const kept = on(0).progress(template.bind({ past: 1000 }), { homes: [0] });
-  kept.freed(kv, 0);
-  kept.freed(last, 0);
-  kept.freed(last, 0);
-  kept.freed(last, 3);
-  expect(kept.remainingBytes(0)).toBe(10);
-  expect(kept.remainingBytes(3)).toBe(0);
-  const fresh = on(0).progress(template.bind({ past: 0 }), { homes: [null] });
-  fresh.freed(kv, 0);
-  expect(fresh.remainingBytes(0)).toBe(10);
-});
-
 test("sizes that make no sense for some symbols, or for all that are tried, bound others nevertheless", () => {
   const odd = compiled(
     [
@@ -141,20 +125,4 @@ test("either of two readers may be the one that frees what both read", () => {
   );
   const rest = on(0).restNeed(template.bind({}), { homes: [] });
   expect([rest.bytes[0], rest.workspaceBytes[0]]).toEqual([100, 130]);
-});
-
-test("a buffer counts until the last tensor in it has gone", () => {
-  const { template, on } = compiled(
-    [
-      { name: "a", outputs: { o: bytes(100) } },
-      { name: "grow", inputs: ["a.o"], outputs: { o: { ...bytes(200), aliases: "a.o" } } },
-      { name: "end", inputs: ["grow.o"], outputs: {} },
-    ],
-    [[["a"], [0, 0, 0]]],
-  );
-  const progress = on(0).progress(template.bind({}), { homes: [] });
-  progress.freed({ operator: 0, output: 0, slot: -1 }, 0);
-  expect(progress.remainingBytes(0)).toBe(200);
-  progress.freed({ operator: 1, output: 0, slot: -1 }, 0);
-  expect(progress.remainingBytes(0)).toBe(0);
 });

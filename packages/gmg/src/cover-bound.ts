@@ -6,7 +6,6 @@ import type { Binding } from "./binding.ts";
 import type { MemoryNeed } from "./bounds.ts";
 import type { Cluster } from "./cluster.ts";
 import { coverBytes } from "./cover.ts";
-import { InstanceProgress } from "./cover-instance-progress.ts";
 import { type CoveredAccelerator, type CoverOptions, coverLayout, type Frees } from "./cover-layout.ts";
 import { type HoldingBytes, holdingBytes, type InstanceInputs } from "./cover-references.ts";
 import type { CompiledPartition, Template } from "./template.ts";
@@ -107,18 +106,6 @@ export class InstanceBound {
       eachFreed(place.covered.frees, held, (operator, freedBytes) => freed.set(operator, freedBytes));
     }
     return { bytes, workspaceBytes: this.#workspaces(binding, (operator) => freed.get(operator) ?? 0) };
-  }
-
-  /** The bound of an instance from now on, which shrinks as what it holds is freed. Costs as much as `need`. */
-  progress(binding: Binding, inputs: InstanceInputs): InstanceProgress {
-    return new InstanceProgress(
-      binding.template,
-      this.#places.map((place) => {
-        const held = bytesAt(place, binding, inputs);
-        const freedAtEndBytes = mostFreed(place.covered.frees, held);
-        return { ...place, held, homes: inputs.homes, freedAtEndBytes };
-      }),
-    );
   }
 
   #workspaces(binding: Binding, besideBytes: (operator: number) => number): Float64Array {

@@ -8,7 +8,6 @@ import { Descent } from "./cover-descent.ts";
 import { leastChains } from "./cover-flow.ts";
 import { GreedyCoverer } from "./cover-greedy.ts";
 import { type HoldingOrder, type Moment, orderHoldings } from "./cover-order.ts";
-import { CoverProgress } from "./cover-progress.ts";
 import { lifetimesOf } from "./lifetimes.ts";
 import type { CompiledPartition } from "./template.ts";
 
@@ -141,34 +140,7 @@ test("holdings that turn out permanent are added to what comes after them", () =
   );
 }, 60_000);
 
-test("progress is the bound of what is left of each chain", () => {
-  fc.assert(
-    fc.property(graphs, moments, picks, fc.array(fc.nat(30), { maxLength: 20 }), (choice, moment, some, frees) => {
-      for (const { order, fixed } of ordersOf(choice, moment).places) {
-        const bytes = bytesFrom(some, order.count);
-        const cover = coverOf(order, moment, bytes);
-        const progress = new CoverProgress(cover, bytes, fixed);
-        expect(progress.remainingBytes).toBe(coverBytes(cover, bytes, fixed));
-        const freed = new Set<number>();
-        for (const pick of frees) {
-          const holding = pick % order.count;
-          progress.free(holding);
-          freed.add(holding);
-          const left = chainsOf(cover).map((chain) => {
-            const from = chain.findIndex((entry) => !freed.has(entry.holding));
-            return from < 0 ? [] : chain.slice(from);
-          });
-          expect(progress.remainingBytes).toBe(mostOf(left, bytes, fixed));
-        }
-        for (let x = 0; x < order.count; x++) progress.free(x);
-        expect(progress.remainingBytes).toBe(0);
-      }
-    }),
-    { numRuns: 100 },
-  );
-}, 60_000);
-
-function mostOf(
+function _mostOf(
   chains: readonly (readonly { holding: number; share: number }[])[],
   bytes: ArrayLike<number>,
   permanent: ArrayLike<number>,

@@ -15,7 +15,6 @@ import {
   illegalMove,
   isInDoubt,
   noEffects,
-  partitionIsUp,
 } from "./graph-state.ts";
 import { buildInstance, linkInstance, outputTensors, type Submission } from "./insert.ts";
 import { type IssuedOperator, issueOperator } from "./issue.ts";

@@ -29,7 +29,7 @@ export interface OutputOrigin {
 }
 
 /** A request without end must not remember for ever: every so many generations the past is forgotten. */
-export const GENERATIONS_MAX = 10_000;
+const GENERATIONS_MAX = 10_000;
 
 export function originOf(
   submission: Omit<Origin, "inputs" | "depth" | "node">,

@@ -45,7 +45,7 @@ interface PlannedTensor {
 }
 
 /** The costs of an operator; numbers are indices in `expressions`. */
-export interface PlannedProfile {
+interface PlannedProfile {
   readonly workspaceBytes: number;
   /** Indices in `tensors` of the host data staged beside the workspace. */
   readonly externalTensors: readonly number[];

@@ -2,7 +2,7 @@ import type { SymbolValues, TemplateSpec } from "@slicescheduler/gmg";
 
 export type SymbolsOf<Spec extends TemplateSpec> = Spec["symbols"][number];
 /** Symbols that have a bound. */
-export type BoundedOf<Spec extends TemplateSpec> = keyof NonNullable<Spec["bounds"]> & SymbolsOf<Spec>;
+type BoundedOf<Spec extends TemplateSpec> = keyof NonNullable<Spec["bounds"]> & SymbolsOf<Spec>;
 export type InputsOf<Spec extends TemplateSpec> = keyof NonNullable<Spec["inputs"]> & string;
 export type OutputsOf<Spec extends TemplateSpec> = keyof Spec["outputs"] & string;
 
