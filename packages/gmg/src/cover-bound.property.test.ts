@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { type Choice, choices, cluster, type Graph, graphOf } from "../test/cover-graphs.ts";
 import { type Exact, exploreAll, firstState, type World } from "../test/cover-twin.ts";
 import { type InstanceBound, InstanceBounds } from "./cover-bound.ts";
-import type { CompiledPartition, OperatorInput } from "./template.ts";
+import type { CompiledPartition } from "./template.ts";
 
 const RUNS = Number(process.env["RUNS"] ?? 80);
 const ACCELERATORS = 3;
@@ -50,15 +50,6 @@ test("a bound is never below the most over all orders and timings, nor above the
     { numRuns: RUNS },
   );
 }, 60_000);
-
-/** Everything that can be freed: each output and slot. */
-function _tensorsOf({ template }: Graph): OperatorInput[] {
-  const slots = Array.from({ length: template.inputSlots }, (_, slot) => ({ operator: -1, output: -1, slot }));
-  const outputs = template.operators.flatMap(({ index, outputs: made }) =>
-    made.map((_, output) => ({ operator: index, output, slot: -1 })),
-  );
-  return [...slots, ...outputs];
-}
 
 test("larger symbols and inputs that are elsewhere never need less", () => {
   fc.assert(

@@ -140,20 +140,6 @@ test("holdings that turn out permanent are added to what comes after them", () =
   );
 }, 60_000);
 
-function _mostOf(
-  chains: readonly (readonly { holding: number; share: number }[])[],
-  bytes: ArrayLike<number>,
-  permanent: ArrayLike<number>,
-): number {
-  const mostIn = (chain: readonly { holding: number; share: number }[]): number => {
-    const [first, ...later] = chain;
-    if (first === undefined) return 0;
-    const part = shareOf(bytes[first.holding] as number, first.share);
-    return permanent[first.holding] === 1 ? part + mostIn(later) : Math.max(part, mostIn(later));
-  };
-  return chains.reduce((sum, chain) => sum + mostIn(chain), 0);
-}
-
 test("a share of bytes is exact and rounded up, to 2^53", () => {
   const bytes = fc.oneof(fc.maxSafeNat(), fc.nat(100), fc.constant(Number.MAX_SAFE_INTEGER));
   fc.assert(
