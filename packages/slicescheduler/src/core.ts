@@ -53,6 +53,8 @@ export class MasterCore {
   readonly #drained = new Set<number>();
   /** Transfers whose receive buffer did not fit. */
   readonly #starved = new Set<TransferNode>();
+  /** The claims' epoch at which everything was tried in vain while nothing moved. */
+  #triedEpoch = -1;
   /** A standstill was told, and nothing has moved since. */
   #standsStill: boolean = false;
   #lateEvents = 0;
@@ -325,7 +327,17 @@ export class MasterCore {
 
   /** Nothing was issued and nothing moves: if work waits for memory that will not come, the least urgent gives way. */
   #resolveStandstill(nowNs: number): boolean {
-    const standstill = isMoving(this.graph) ? null : findStandstill(this.graph, this.scheduler, nowNs);
+    if (isMoving(this.graph)) {
+      this.#standsStill = false;
+      return false;
+    }
+    // What was predicted while others still ran may be wrong now: everything is tried once more before anybody has to give way.
+    if (this.graph.claims.memorySafety === "predicted" && this.#triedEpoch !== this.graph.claims.epoch) {
+      this.graph.claims.changed();
+      this.#triedEpoch = this.graph.claims.epoch;
+      return true;
+    }
+    const standstill = findStandstill(this.graph, this.scheduler, nowNs);
     if (standstill === null) {
       this.#standsStill = false;
       return false;
@@ -341,6 +353,7 @@ export class MasterCore {
     this.graph.fail(victim.id, nowNs);
     this.#carryOutEffects(nowNs);
     this.#retryStarved(nowNs);
+    this.#selectTransfers(nowNs);
     return true;
   }
 
