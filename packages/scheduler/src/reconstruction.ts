@@ -39,6 +39,8 @@ export class Reconstruction {
   /** By handle, those of the base and then those laid over it. */
   readonly #operators: OperatorNode[] = [];
   #baseOperators = 0;
+  /** What is being laid: operators that will be issued, whichever candidate is chosen. */
+  #batch: ReadonlySet<OperatorNode> = new Set();
   readonly #overlay: TensorNode[] = [];
   #nowNs = 0;
 
@@ -60,6 +62,7 @@ export class Reconstruction {
     this.#tensors.clear();
     this.#overlay.length = 0;
     this.#operators.length = 0;
+    this.#batch = new Set(inputsOf);
     this.#simulator.begin(nowNs, this.#accelerators());
     for (const operator of this.#graph.issuedOperators()) {
       // One that its ended instance takes back never starts, and what it reads may never be.
@@ -70,9 +73,8 @@ export class Reconstruction {
         this.#simulator.setRunning(added, Math.max(1, leftNs));
       } else if (operator.missingInputs === 0) this.#simulator.setReadySince(added, operator.readyNs);
     }
-    const inBatch = new Set(inputsOf);
     for (const operator of inputsOf) {
-      for (const tensor of operator.inputs) if (!inBatch.has(tensor.producer)) this.#tensor(tensor);
+      for (const tensor of operator.inputs) if (!this.#batch.has(tensor.producer)) this.#tensor(tensor);
     }
     this.#simulator.mark();
     this.#baseOperators = this.#operators.length;
@@ -129,7 +131,7 @@ export class Reconstruction {
     }
     for (const tensor of operator.outputs) {
       const continued = tensor.aliases === null ? undefined : this.#tensors.get(tensor.aliases);
-      this.#tensors.set(tensor, this.#simulator.addOutput(added, tensor.bytes, isHeld(tensor), continued ?? -1));
+      this.#tensors.set(tensor, this.#simulator.addOutput(added, tensor.bytes, this.#isHeld(tensor), continued ?? -1));
     }
     return added;
   }
@@ -142,21 +144,27 @@ export class Reconstruction {
     let added: SimTensor | undefined;
     for (const copy of tensor.copies) {
       if (!ledger.isPresent(tensor.id, copy.accelerator)) continue;
-      if (added === undefined) added = this.#simulator.addTensor(copy.accelerator, tensor.bytes, copy.held);
-      else this.#simulator.addCopy(added, copy.accelerator, copy.held);
+      const held = copy.held && this.#isHeld(tensor);
+      if (added === undefined) added = this.#simulator.addTensor(copy.accelerator, tensor.bytes, held);
+      else this.#simulator.addCopy(added, copy.accelerator, held);
     }
     if (added === undefined) throw new RangeError(`tensor ${tensor.id} is read and is neither present nor produced`);
     this.#tensors.set(tensor, added);
     for (const transfer of tensor.transfers) {
-      if (transfer.state === "planned" || transfer.state === "intended") continue;
+      if (transfer.state !== "receiving" && transfer.state !== "sending") continue;
       const totalNs = this.#predictor.transferNs(transfer.source, transfer.destination, tensor.bytes);
       const sinceNs = transfer.sendingNs < 0 ? 0 : this.#nowNs - transfer.sendingNs;
       this.#simulator.setTransferring(added, transfer.source, transfer.destination, Math.max(1, totalNs - sinceNs));
     }
     return added;
   }
-}
 
-function isHeld(tensor: TensorNode): boolean {
-  return tensor.retained || tensor.unissuedConsumers > 0;
+  /** Once the batch is issued: by the application, or for operators that are still to be issued. */
+  #isHeld(tensor: TensorNode): boolean {
+    if (tensor.retained) return true;
+    for (const consumer of tensor.consumers) {
+      if (consumer.recalled || (consumer.state === "unscheduled" && !this.#batch.has(consumer))) return true;
+    }
+    return false;
+  }
 }
