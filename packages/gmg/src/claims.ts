@@ -98,7 +98,11 @@ export class ClaimBook {
   lackToPlace(instance: InstanceNode, partitionName: string, claim: Claim): Shortage | null {
     const partition = partitionNamed(instance.template, partitionName);
     if (partition === undefined) throw new RangeError(`its template has no partition ${partitionName}`);
-    const take = instance.request.growing ? instanceNeed(instance, partition, this.#cluster, claim.moment).bytes : NOTHING;
+    // Whatever else is there: a partition that could not even hold it alone is out of the question.
+    if (this.memorySafety === "predicted") return this.lackWhenEmpty(claim);
+    const take = instance.request.growing
+      ? instanceNeed(instance, partition, this.#cluster, claim.moment).bytes
+      : NOTHING;
     return this.#grants.lackFor(instance.request, { claim: claim.bytes, take, workspaceBytes: claim.workspaceBytes });
   }
 
@@ -123,6 +127,14 @@ export class ClaimBook {
         return { accelerator, neededBytes, availableBytes, cause: "room" };
     }
     return null;
+  }
+
+  /** Of an instance of a placed request: null when it would fit on its partition, were that empty. */
+  lackWhenAlone(instance: InstanceNode): Shortage | null {
+    const lack = this.lackWhenEmpty(this.needOf(instance));
+    const partition = partitionNamed(instance.template, instance.request.partition as string);
+    if (lack === null || partition === undefined) return lack;
+    return this.lackWhenEmpty(instanceNeed(instance, partition, this.#cluster, "any"));
   }
 
   /** Null when so many bytes more of weights leave every grant whole and a safe order. */
@@ -292,11 +304,7 @@ export class ClaimBook {
     return claims.get(key);
   }
 
-  #sumOfInstances(
-    instances: Iterable<InstanceNode>,
-    partitionName: string,
-    moment: Moment,
-  ): MemoryNeed | undefined {
+  #sumOfInstances(instances: Iterable<InstanceNode>, partitionName: string, moment: Moment): MemoryNeed | undefined {
     const count = this.#cluster.accelerators.length;
     const total: MemoryNeed = { bytes: new Float64Array(count), workspaceBytes: new Float64Array(count) };
     for (const instance of instances) {

@@ -29,13 +29,30 @@ export function requireFeasible(state: GraphState, request: RequestNode): void {
     throw new SubmissionError("UNKNOWN_PARTITION", reason, { request: id });
   }
   if (obstacle.kind === "down") throw unavailable(id, where, obstacle.missing);
-  const { lack } = obstacle;
+  throw neverFits(state, `request ${id}`, where, obstacle.lack, { request: id });
+}
+
+/** Of an instance whose request is placed already. Throws NEVER_FITS. */
+export function requireRoom(state: GraphState, instance: InstanceNode): void {
+  const lack = state.claims.lackWhenAlone(instance);
+  if (lack === null) return;
+  const where = `on ${instance.request.partition}, where its request lies`;
+  throw neverFits(state, `instance ${instance.id}`, where, lack, { instance: instance.id });
+}
+
+function neverFits(
+  state: GraphState,
+  who: string,
+  where: string,
+  lack: Shortage,
+  ids: Readonly<Record<string, number>>,
+): SubmissionError {
   const { name } = state.cluster.accelerators[lack.accelerator] ?? { name: "?" };
-  throw new SubmissionError(
+  return new SubmissionError(
     "NEVER_FITS",
-    `request ${id} can never be laid ${where}: it may need ${lack.neededBytes} bytes on accelerator ${JSON.stringify(name)}, ` +
+    `${who} can never be laid ${where}: it may need ${lack.neededBytes} bytes on accelerator ${JSON.stringify(name)}, ` +
       `which has ${lack.availableBytes} beside its weights; split it, or allow a wider partition`,
-    { request: id, ...lack },
+    { ...ids, ...lack },
   );
 }
 

@@ -3,7 +3,7 @@ import { partitionNamed } from "./bounds.ts";
 import { forgetCopy } from "./buffers.ts";
 import { ClaimBook, type MemorySafety } from "./claims.ts";
 import type { Cluster } from "./cluster.ts";
-import { missingFrom, requireFeasible, requireThere } from "./feasible.ts";
+import { missingFrom, requireFeasible, requireRoom, requireThere } from "./feasible.ts";
 import { Frontier } from "./frontier.ts";
 import type { Shortage } from "./grants.ts";
 import { SubmissionError } from "./graph-errors.ts";
@@ -227,7 +227,7 @@ export class GlobalMappingGraph {
     const instance = buildInstance(this.#state, template, submission, request, nowNs);
     if (request.partition !== null) {
       requireThere(this.#state, instance, request.partition);
-      this.claims.needOf(instance);
+      requireRoom(this.#state, instance);
       if (request.limits === null) this.claims.growFor(instance);
     } else {
       request.instances.add(instance);

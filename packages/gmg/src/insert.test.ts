@@ -279,7 +279,8 @@ describe("past 2^53 − 1 bytes", () => {
           { outputs: { o: u8("n") }, movedBytes: 0 },
           { outputs: { o: u8("n") }, movedBytes: 0 },
         ],
-        { symbols: ["n"] },
+        // Both may be referred to, so that they are there together.
+        { symbols: ["n"], outputs: { first: "op0.o", second: "op1.o" } },
       ),
     );
     const request = play.open();
