@@ -65,8 +65,8 @@ export class Reconstruction {
     this.#batch = new Set(inputsOf);
     this.#simulator.begin(nowNs, this.#accelerators());
     for (const operator of this.#graph.issuedOperators()) {
-      // One that its ended instance takes back never starts, and what it reads may never be.
-      if (operator.state !== "issued" && operator.startedNs < 0) continue;
+      // One that is taken back never starts, and what it reads may never be.
+      if ((operator.state !== "issued" || operator.recalled) && operator.startedNs < 0) continue;
       const added = this.#add(operator, operator.accelerator, operator.issueNumber);
       if (operator.startedNs >= 0) {
         const leftNs = operator.startedNs + this.#predictor.operatorNs(operator, operator.accelerator) - nowNs;
