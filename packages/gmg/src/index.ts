@@ -45,6 +45,25 @@ export type {
   TensorNode,
   TransferNode,
 } from "./nodes.ts";
+export type {
+  BufferRow,
+  Columns,
+  CopyRow,
+  GraphSnapshot,
+  HistoryRow,
+  InstanceRow,
+  LedgerCopyRow,
+  LedgerRow,
+  OperatorsSnapshot,
+  OriginRow,
+  RequestRow,
+  Runs,
+  SnapshotCounters,
+  SymbolRow,
+  TensorsSnapshot,
+  TransferRow,
+} from "./snapshot.ts";
+export { EffectsPendingError, GraphStateInvalidError } from "./snapshot-errors.ts";
 export {
   type CompiledOperator,
   type CompiledOutput,

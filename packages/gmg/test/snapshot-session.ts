@@ -7,18 +7,19 @@ import { buildWorld, type PlannedTemplate, type World, worldArbitrary } from "./
 export const actionArbitrary = fc.record({
   kind: fc.oneof(
     { weight: 2, arbitrary: fc.constant("open" as const) },
-    { weight: 5, arbitrary: fc.constant("submit" as const) },
+    { weight: 8, arbitrary: fc.constant("submit" as const) },
     { weight: 12, arbitrary: fc.constant("step" as const) },
     { weight: 2, arbitrary: fc.constant("lose" as const) },
     { weight: 3, arbitrary: fc.constant("return" as const) },
     { weight: 1, arbitrary: fc.constant("drain" as const) },
     { weight: 1, arbitrary: fc.constant("cancel" as const) },
     { weight: 2, arbitrary: fc.constant("recall" as const) },
-    { weight: 1, arbitrary: fc.constant("release" as const) },
+    { weight: 4, arbitrary: fc.constant("release" as const) },
+    { weight: 1, arbitrary: fc.constant("close" as const) },
     { weight: 1, arbitrary: fc.constant("lag" as const) },
   ),
   pick: fc.nat(1000),
-  steps: fc.integer({ min: 1, max: 6 }),
+  steps: fc.integer({ min: 1, max: 3 }),
 });
 
 export type Action = typeof actionArbitrary extends fc.Arbitrary<infer T> ? T : never;
@@ -41,13 +42,16 @@ export class Session {
   #opened = 0;
   #nextInstance = 0;
 
-  constructor(world: World, memorySafety: MemorySafety = "guaranteed") {
-    const { graph, templates } = buildWorld(world);
-    const predicted = new GlobalMappingGraph(graph.cluster, memorySafety);
-    for (const { spec } of templates) predicted.registerTemplate(spec);
-    this.#templates = templates;
-    this.driver = new Driver(predicted);
-    this.#listen(predicted);
+  /** Nobody predicts here: without the guarantee there is memory for everything. */
+  constructor({ accelerators, templates }: World, memorySafety: MemorySafety = "guaranteed") {
+    const factor = memorySafety === "guaranteed" ? 1 : 100;
+    const roomy = accelerators.map((each) => ({ ...each, capacityBytes: factor * each.capacityBytes }));
+    const world = buildWorld({ accelerators: roomy, templates });
+    const graph = new GlobalMappingGraph(world.graph.cluster, memorySafety);
+    for (const { spec } of world.templates) graph.registerTemplate(spec);
+    this.#templates = world.templates;
+    this.driver = new Driver(graph);
+    this.#listen(graph);
     this.apply({ kind: "open", pick: 1, steps: 1 });
   }
 
@@ -68,11 +72,12 @@ export class Session {
     if (kind === "open") this.#open(pick);
     else if (kind === "submit") this.#submit(pick);
     else if (kind === "step") driver.run(steps, pick);
-    else if (kind === "lose") driver.lose(accelerator);
+    else if (kind === "lose") this.#lose(accelerator);
     else if (kind === "return") graph.returnAccelerator(accelerator);
     else if (kind === "drain") graph.drainAccelerator(accelerator, driver.nowNs);
     else if (kind === "cancel") graph.cancel(submitted?.id ?? -1, driver.nowNs);
     else if (kind === "release") this.#release(submitted, pick);
+    else if (kind === "close") graph.closeRequest(this.#requests[pick % Math.max(1, this.#requests.length)] ?? -1);
     else if (kind === "recall") this.#recall(pick);
     else driver.nowNs += pick;
     driver.effects();
@@ -111,9 +116,10 @@ export class Session {
       deadlineNs: pick % 7 < 4 ? Number.POSITIVE_INFINITY : pick,
       limits: pick % 3 === 0 ? null : limits,
       concurrentInstances: 1 + (pick % 2),
+      chains: 1 + (pick % 9 === 4 ? 1 : 0),
       mayPause: pick % 5 === 0,
       allowedPartitions: pick % 11 === 0 ? ["p"] : null,
-      endsWithInstances: false,
+      endsWithInstances: pick % 13 === 0,
     };
     if (this.#attempt(() => this.graph.openRequest(opening, this.driver.nowNs))) this.#requests.push(id);
   }
@@ -139,7 +145,15 @@ export class Session {
       symbols[`s${slot}`] = tensor?.bytes ?? 0;
     }
     const retain = Object.keys(template.spec.outputs).filter((_, i) => (pick >> i) % 2 === 0);
-    const submission = { id, template: template.spec.name, symbols, inputs, retain, allowedPartitions: null, label: "" };
+    const submission = {
+      id,
+      template: template.spec.name,
+      symbols,
+      inputs,
+      retain,
+      allowedPartitions: null,
+      label: "",
+    };
     if (!this.#attempt(() => this.graph.insert(submission, request, this.driver.nowNs))) return;
     this.#submitted.push({ id, template, request });
     this.#nextInstance += 1;
@@ -149,6 +163,20 @@ export class Session {
     const outputs = Object.keys(submitted?.template.spec.outputs ?? {});
     const output = outputs[pick % Math.max(1, outputs.length)];
     if (submitted !== undefined && output !== undefined) this.graph.releaseOutput(submitted.id, output);
+  }
+
+  /**
+   * Not while it has, or gets or gives, a result that only issued operators read: the graph forgets such a tensor with its last copy and makes it
+   * again outside of itself. A snapshot does not carry what is outside of the graph.
+   */
+  #lose(accelerator: number): void {
+    for (const { inputs } of this.graph.issuedOperators()) {
+      for (const { retained, unissuedConsumers, copies } of inputs) {
+        const isThere = copies.some((copy) => copy.accelerator === accelerator);
+        if (isThere && !retained && unissuedConsumers === 0) return;
+      }
+    }
+    this.driver.lose(accelerator);
   }
 
   #recall(pick: number): void {
