@@ -1,4 +1,5 @@
 /** Accelerators that are lost, come back, join, or are drained. */
+import { partitionNamed } from "./bounds.ts";
 import { obstacleTo } from "./feasible.ts";
 import type { GraphState } from "./graph-state.ts";
 import type { OperatorNode, RequestNode } from "./nodes.ts";
@@ -7,6 +8,7 @@ import { unissueOperator } from "./recall.ts";
 import { beginRelocation, liesOn, partitionsLeft } from "./relocate.ts";
 import { endOperator, settleInstance } from "./settle.ts";
 import type { AcceleratorIndex, TransferNumber } from "./types.ts";
+import { weightsOn } from "./weights.ts";
 
 export interface WeightLoad {
   readonly accelerator: AcceleratorIndex;
@@ -45,26 +47,43 @@ function requestsOn(state: GraphState, accelerator: AcceleratorIndex): Set<Reque
   return requests;
 }
 
-/** What is placed there runs to its end, and nothing else is placed; requests that wait and have nowhere else to go fail. */
+/**
+ * What is placed there runs to its end, and nothing else is placed: requests that hold nothing are placed anew if they go on, those that
+ * wait and have nowhere else to go fail. A second call does so again; one that is down stays down.
+ */
 export function drainAccelerator(state: GraphState, accelerator: AcceleratorIndex, nowNs: number): void {
-  if (state.availability[accelerator] !== "up") return;
+  if (state.availability[accelerator] === "down") return;
   state.availability[accelerator] = "draining";
+  for (const request of state.requests.values()) {
+    if (!holdsNothing(request) || !couldGoOnOn(state, request, accelerator)) continue;
+    state.claims.remove(request);
+    request.partition = null;
+  }
   failHomeless(state, nowNs);
 }
 
-/** It can be placed on again: it was drained, or it is there (again), empty but for the weights, which this takes memory for. */
+/** Placed, with nothing anywhere: an open request without limits between two instances. */
+function holdsNothing({ limits, instances }: RequestNode): boolean {
+  return limits === null && instances.size === 0;
+}
+
+/** Whether an instance of some template would be laid there, were it submitted to the request. */
+function couldGoOnOn(state: GraphState, { partition }: RequestNode, accelerator: AcceleratorIndex): boolean {
+  if (partition === null) return false;
+  for (const template of state.templates.values()) {
+    if (partitionNamed(template, partition)?.used.includes(accelerator)) return true;
+  }
+  return false;
+}
+
+/** It can be placed on: it was drained, or it is there (again), empty but for the weights, which this takes memory for. */
 export function returnAccelerator(state: GraphState, accelerator: AcceleratorIndex): WeightLoad[] {
   const wasDown = state.availability[accelerator] === "down";
   state.availability[accelerator] = "up";
   state.claims.changed();
   if (!wasDown) return [];
-  const loads = new Map<string, WeightLoad>();
-  for (const { partitions } of state.templates.values()) {
-    for (const { weights } of partitions) {
-      for (const weight of weights) if (weight.accelerator === accelerator) loads.set(weight.name, weight);
-    }
-  }
-  for (const { name, bytes } of loads.values()) state.ledger.loadWeights(accelerator, name, bytes);
+  const loads = [...weightsOn(state, accelerator).values()];
+  for (const { name, bytes } of loads) state.ledger.loadWeights(accelerator, name, bytes);
   // Requests that wait may have been told of partitions that were all there were then.
   for (const request of state.requests.values()) {
     if (request.partition !== null || request.relocating) continue;
@@ -72,12 +91,16 @@ export function returnAccelerator(state: GraphState, accelerator: AcceleratorInd
       if (instance.state === "live") instance.allowedPartitions = partitionsLeft(state, instance);
     }
   }
-  return [...loads.values()];
+  return loads;
 }
 
-/** Whether nothing lies on it: a drained accelerator can be taken away then. */
+/** Whether nothing lies on it: a drained accelerator can be taken away then. O(1) while it has copies, else linear in the requests. */
 export function isIdle(state: GraphState, accelerator: AcceleratorIndex): boolean {
-  return requestsOn(state, accelerator).size === 0;
+  if (!state.ledger.isEmpty(accelerator)) return false;
+  for (const request of state.requests.values()) {
+    if (!holdsNothing(request) && liesOn(request, accelerator)) return false;
+  }
+  return true;
 }
 
 /** An executor that lost the accelerator has the operator no longer. */

@@ -228,6 +228,18 @@ export class ClaimBook {
     this.#epoch += 1;
   }
 
+  /**
+   * Whether so many bytes will fit once all placed requests have ended that promise to: those that may pause keep what they claim.
+   * Linear in the placed requests.
+   */
+  leavesRoomFor(bytes: Float64Array, asker: RequestNode): boolean {
+    const kept = new Float64Array(bytes.length);
+    for (const request of this.placed()) {
+      if (request !== asker && request.limits !== null && !request.growing) addInto(kept, request.reservedBytes);
+    }
+    return bytes.every((needed, a) => needed === 0 || needed + (kept[a] as number) <= this.roomBytes(a));
+  }
+
   /** Ids of requests that hold memory on an accelerator, rising: a wait for it ends with them, or before. */
   holdersOn(accelerator: AcceleratorIndex): number[] {
     const ids: number[] = [];

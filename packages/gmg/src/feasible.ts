@@ -11,15 +11,19 @@ import type { AcceleratorIndex } from "./types.ts";
 /** Why a request can be laid on none of its partitions. */
 type Obstacle =
   | { readonly kind: "memory"; readonly lack: Shortage }
-  /** Names of accelerators. */
-  | { readonly kind: "down"; readonly missing: readonly string[] }
+  /** It would fit were accelerators of these names there; on one that is there, if any, memory is lacking. */
+  | { readonly kind: "down"; readonly missing: readonly string[]; readonly lack: Shortage | null }
   | { readonly kind: "noPartition" };
 
 /**
- * Throws NEVER_FITS with numbers, ACCELERATOR_UNAVAILABLE when it would fit were other accelerators there, or
- * UNKNOWN_PARTITION when its templates have none in common.
+ * Throws NEVER_FITS with numbers, ACCELERATOR_UNAVAILABLE when it would fit were other accelerators there,
+ * UNKNOWN_PARTITION when its templates have none in common, or INVALID_REQUEST when its limits allow no template at all.
  */
 export function requireFeasible(state: GraphState, request: RequestNode): void {
+  if (request.limits?.length === 0) {
+    const reason = "its limits name no template; name every one that it may submit, or leave limits out";
+    throw new SubmissionError("INVALID_REQUEST", `request ${request.id} refused: ${reason}`, { request: request.id });
+  }
   const obstacle = obstacleTo(state, request);
   if (obstacle === null) return;
   const { id } = request;
@@ -69,7 +73,7 @@ export function requireThere(state: GraphState, { template, request }: InstanceN
  * @param otherBytes taken by something that stays, per accelerator. Default: nothing.
  */
 export function obstacleTo(state: GraphState, request: RequestNode, otherBytes?: Float64Array): Obstacle | null {
-  let obstacle: Obstacle = { kind: "noPartition" };
+  let lackThere: Shortage | null = null;
   const missing = new Set<string>();
   for (const name of partitionNames(request)) {
     const claim = state.claims.claimOn(request, name, otherBytes);
@@ -77,10 +81,11 @@ export function obstacleTo(state: GraphState, request: RequestNode, otherBytes?:
     const lack = state.claims.lackWhenEmpty(claim, otherBytes);
     const absent = lack === null ? missingFrom(state, request, name) : [];
     if (lack === null && absent.length === 0) return null;
-    if (lack !== null) obstacle = { kind: "memory", lack };
+    if (lack !== null) lackThere = lack;
     for (const accelerator of absent) missing.add(accelerator);
   }
-  return missing.size > 0 ? { kind: "down", missing: [...missing] } : obstacle;
+  if (missing.size > 0) return { kind: "down", missing: [...missing], lack: lackThere };
+  return lackThere === null ? { kind: "noPartition" } : { kind: "memory", lack: lackThere };
 }
 
 function partitionNames(request: RequestNode): readonly string[] {

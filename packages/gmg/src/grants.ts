@@ -82,6 +82,8 @@ export class GrantBook<H extends GrantHolder = GrantHolder> {
   /** Null when the grant leaves everybody's bytes within the accelerators, and a safe order. Changes nothing. */
   lackFor(holder: H, grant: Grant): Shortage | null {
     if (!this.#isGuaranteed) return null;
+    const inexact = this.#pastExact(grant);
+    if (inexact !== null) return inexact;
     this.#count(holder, grant);
     const lack = this.#lackOfRoom(holder, grant) ?? this.#lackOfOrder(holder, grant);
     subtractFrom(holder.usedBytes, grant.take);
@@ -146,6 +148,17 @@ export class GrantBook<H extends GrantHolder = GrantHolder> {
   *holders(): IterableIterator<H> {
     yield* this.#growing;
     yield* this.#setAside;
+  }
+
+  /** Claims add up to more than an accelerator has, but never to more than is counted exactly. */
+  #pastExact({ claim }: Grant): Shortage | null {
+    if (claim === null) return null;
+    const accelerator = claim.findIndex(
+      (bytes, a) => bytes > 0 && bytes > Number.MAX_SAFE_INTEGER - (this.#reserved[a] as number),
+    );
+    if (accelerator < 0) return null;
+    const availableBytes = Number.MAX_SAFE_INTEGER - (this.#reserved[accelerator] as number);
+    return { accelerator, neededBytes: claim[accelerator] as number, availableBytes, cause: "room" };
   }
 
   #setWorkspace(holder: H, workspaceBytes: Float64Array): void {

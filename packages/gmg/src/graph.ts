@@ -248,11 +248,24 @@ export class GlobalMappingGraph {
     return this.#state.instances.get(id);
   }
 
-  /** The partitions an operator may be laid on now: the one of its request once that is placed. */
+  /**
+   * The instance that has to begin before the operator's may: one whose results it reads. What has begun then never waits for
+   * anything that may lack memory. Null when there is none.
+   */
+  mustFollow({ instance }: OperatorNode): InstanceNode | null {
+    if (instance.partition !== null) return null;
+    for (const tensor of instance.inputs) {
+      const producer = tensor?.producer.instance;
+      if (producer !== undefined && producer.state === "live" && producer.partition === null) return producer;
+    }
+    return null;
+  }
+
+  /** The partitions an operator may be laid on now: the one of its request once that is placed. None while it has to wait for something else. */
   placementOptions(operator: OperatorNode): PlacementOption[] {
     const { instance } = operator;
     const { request, template } = instance;
-    if (request.relocating || operator.inputs.some(isInDoubt)) return [];
+    if (request.relocating || operator.inputs.some(isInDoubt) || this.mustFollow(operator) !== null) return [];
     if (request.partition !== null) {
       const partition = partitionNamed(template, request.partition);
       if (partition === undefined) return [];
@@ -278,6 +291,7 @@ export class GlobalMappingGraph {
     const { request } = instance;
     if (operator.state !== "unscheduled" || operator.unscheduledInputs > 0) illegalMove(operator, "issued");
     if (request.relocating) illegalMove(operator, "issued before its request is laid elsewhere");
+    if (this.mustFollow(operator) !== null) illegalMove(operator, "issued before the instances begin that its own reads from");
     if (operator.inputs.some(isInDoubt)) illegalMove(operator, "issued on a transfer that may be cancelled");
     if ((request.partition ?? partition.name) !== partition.name) {
       illegalMove(operator, `issued on ${partition.name}: its request is laid on ${request.partition}`);
@@ -332,6 +346,8 @@ export class GlobalMappingGraph {
 
   operatorDone(operator: OperatorNode, nowNs: number): void {
     completeOperator(this.#state, operator, nowNs);
+    // What is predicted falls with every end, what is claimed only with instances.
+    if (this.claims.memorySafety === "predicted") this.claims.changed();
     this.#afterReturn(nowNs);
   }
 

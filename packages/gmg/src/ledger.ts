@@ -225,6 +225,11 @@ export class ResidencyLedger {
     return bytes <= memory.capacityBytes - memory.usedBytes;
   }
 
+  /** Whether no tensor is there in any state, expected included. */
+  isEmpty(accelerator: AcceleratorIndex): boolean {
+    return this.#memory(accelerator).copies.size === 0;
+  }
+
   /** Whether the tensor is there in any state, expected included. */
   has(tensor: TensorId, accelerator: AcceleratorIndex): boolean {
     return this.#memory(accelerator).copies.has(tensor);

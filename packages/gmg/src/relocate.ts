@@ -1,10 +1,10 @@
 /** Requests that lost an accelerator: what they lost is made again, elsewhere, or they fail. */
 import { partitionNamed } from "./bounds.ts";
-import { obstacleTo } from "./feasible.ts";
+import { missingFrom, obstacleTo } from "./feasible.ts";
 import { SubmissionError } from "./graph-errors.ts";
 import { type GraphState, giveUpCopies, nameOf, partitionIsUp } from "./graph-state.ts";
 import type { InstanceNode, OperatorNode, RequestNode, TensorNode } from "./nodes.ts";
-import { possiblePartitions } from "./partitions.ts";
+import { possiblePartitions, sharedPartitions } from "./partitions.ts";
 import { recallOperator } from "./recall.ts";
 import { reviveLost } from "./recover.ts";
 import { forgetInstanceIfGone, forgetTensorIfGone, settleInstance } from "./settle.ts";
@@ -62,12 +62,31 @@ function relocate(state: GraphState, request: RequestNode, nowNs: number): void 
     (tensor) => tensor.retained && tensor.copies[0]?.accelerator === tensor.producer.accelerator,
   );
   state.claims.keepOnlyHeld(request);
-  if (tryToRelocate(state, request, nowNs)) return;
-  // What stayed is in the way of the rest: all of it is made again.
+  if (tryToRelocate(state, request, nowNs) && keepsItsPlace(state, request)) return;
+  // It could not go on at once with what stayed, and must not wait while it holds anything: all of it is made again.
   giveUpAllBut(state, request, () => false);
   if (tryToRelocate(state, request, nowNs)) return;
   const reason = "an accelerator of it was lost, and what is left has no room for it, or no partition";
   for (const instance of [...request.instances]) settleInstance(state, instance, "failed", nowNs, reason);
+}
+
+/**
+ * A request that holds results is placed where it can begin at once; without any it waits its turn like all others. Whoever
+ * only keeps results for the application has nothing to wait for.
+ */
+function keepsItsPlace(state: GraphState, request: RequestNode): boolean {
+  if (!request.usedBytes.some((bytes) => bytes > 0)) return true;
+  const live = [...request.instances].filter((instance) => instance.state === "live");
+  const first = live.find(({ inputs }) => inputs.every((tensor) => tensor?.producer.instance.state !== "live"));
+  if (first === undefined) return live.length === 0;
+  for (const name of sharedPartitions(request)) {
+    const claim = state.claims.claimOn(request, name);
+    if (claim === undefined || missingFrom(state, request, name).length > 0) continue;
+    if (state.claims.lackToPlace(first, name, claim) !== null) continue;
+    state.claims.place(request, name, claim);
+    return true;
+  }
+  return false;
 }
 
 /** False when it fits nowhere beside what it still holds. */

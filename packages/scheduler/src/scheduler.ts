@@ -1,5 +1,6 @@
 import { EstimatorBank } from "@slicescheduler/estimators";
 import type {
+  AcceleratorIndex,
   CompiledPartition,
   GlobalMappingGraph,
   InstanceNode,
@@ -49,6 +50,8 @@ interface Lack {
   readonly epoch: number;
   readonly sinceNs: number;
   readonly predicted: PredictedShortage | null;
+  /** Accelerators that nothing is placed anew on for its sake; worked out when it has waited long. */
+  blocks?: readonly AcceleratorIndex[];
 }
 
 /**
@@ -68,7 +71,7 @@ export class Scheduler {
   readonly #memoryPatienceNs: number;
   readonly #isPredicted: boolean;
   /** Of unplaced requests, and of instances of placed ones, that lacked memory. */
-  readonly #lacking = new WeakMap<RequestNode | InstanceNode, Lack>();
+  readonly #lacking = new WeakMap<RequestNode | InstanceNode | OperatorNode, Lack>();
   #rounds = 0;
   #simulatedOperators = 0;
 
@@ -106,16 +109,15 @@ export class Scheduler {
   decide(nowNs: number): Placement | null {
     const { unscheduledFrontier } = this.#graph;
     let issued = 0;
-    let newPlacements = true;
+    /** Accelerators that nothing is placed anew on, since somebody has waited long for memory there. */
+    const blocked = new Set<AcceleratorIndex>();
     for (let rank = 0; rank < unscheduledFrontier.classes; rank++) {
       issued += this.#graph.issuedOfRank(rank);
       if (issued >= this.#budget.operatorsMax) return null;
       for (const operator of unscheduledFrontier.ofClass(rank)) {
-        const isNew = operator.instance.request.partition === null;
-        if (isNew && !newPlacements) continue;
-        const placement = this.#tryPlace(operator, nowNs);
+        const placement = this.#tryPlace(operator, nowNs, blocked);
         if (placement !== null) return placement;
-        if (this.#hasWaitedLong(operator, nowNs)) newPlacements = false;
+        for (const accelerator of this.#blockedBy(operator, nowNs)) blocked.add(accelerator);
       }
     }
     return null;
@@ -133,6 +135,8 @@ export class Scheduler {
   /** Why an unscheduled operator is not issued. */
   waitingReason(operator: OperatorNode, nowNs: number): WaitingReason {
     if (operator.unscheduledInputs > 0) return { why: "producers", unscheduledInputs: operator.unscheduledInputs };
+    const before = this.#graph.mustFollow(operator);
+    if (before !== null) return { why: "instance", behind: before.id };
     const options = this.#graph.placementOptions(operator);
     if (options.length === 0) return { why: "transfer" };
     const shortages = options.map((option) => option.shortage).filter((shortage) => shortage !== null);
@@ -140,7 +144,7 @@ export class Scheduler {
       const least = shortages.reduce((a, b) => (lackOf(b) < lackOf(a) ? b : a));
       return { why: "memory", ...this.#named(least), heldBy: this.#graph.claims.holdersOn(least.accelerator) };
     }
-    const predicted = this.#lacking.get(whoWaits(operator))?.predicted ?? null;
+    const predicted = this.#lacking.get(this.#whoWaits(operator))?.predicted ?? null;
     if (predicted !== null) {
       return {
         why: "memory",
@@ -153,26 +157,31 @@ export class Scheduler {
     for (let r = 0; r <= rank; r++) issuedOperators += this.#graph.issuedOfRank(r);
     const budget = this.#budget.operatorsMax;
     if (issuedOperators >= budget) return { why: "budget", issuedOperators, budget };
+    const blocked = new Set<AcceleratorIndex>();
     for (const other of this.#graph.unscheduledFrontier) {
-      if (other === operator) return { why: "next" };
-      if (partition === null && this.#hasWaitedLong(other, nowNs))
+      if (other === operator || partition !== null) break;
+      for (const accelerator of this.#blockedBy(other, nowNs)) blocked.add(accelerator);
+      if (options.every((option) => isBlocked(option.partition, blocked)))
         return { why: "patience", behind: other.instance.id };
     }
     return { why: "next" };
   }
 
-  #tryPlace(operator: OperatorNode, nowNs: number): Placement | null {
-    const waiter = whoWaits(operator);
+  #tryPlace(operator: OperatorNode, nowNs: number, blocked: ReadonlySet<AcceleratorIndex>): Placement | null {
+    const waiter = this.#whoWaits(operator);
     const lacked = this.#lacking.get(waiter);
     const { epoch } = this.#graph.claims;
     if (lacked?.epoch === epoch) return null;
-    const options = this.#graph.placementOptions(operator);
-    if (options.length === 0) return null;
+    const all = this.#graph.placementOptions(operator);
+    if (all.length === 0) return null;
     const sinceNs = lacked?.sinceNs ?? nowNs;
-    if (!options.some((option) => option.shortage === null)) {
+    if (!all.some((option) => option.shortage === null)) {
       this.#lacking.set(waiter, { epoch, sinceNs, predicted: null });
       return null;
     }
+    const isNew = operator.instance.request.partition === null;
+    const options = isNew ? all.filter(({ partition }) => !isBlocked(partition, blocked)) : all;
+    if (!options.some((option) => option.shortage === null)) return null;
     const choice = this.#choose(operator, options, nowNs);
     if ("placement" in choice) {
       this.#lacking.delete(waiter);
@@ -187,7 +196,18 @@ export class Scheduler {
     options: readonly PlacementOption[],
     nowNs: number,
   ): { placement: Placement } | { shortage: PredictedShortage } {
-    const batch = collectBatch(operator, this.#batchOperatorsMax);
+    const choice = this.#chooseFor(collectBatch(operator, this.#batchOperatorsMax), operator, options, nowNs);
+    // A whole batch may pass a capacity that its first operator does not.
+    if ("placement" in choice || !this.#isPredicted || this.#batchOperatorsMax === 1) return choice;
+    return this.#chooseFor([operator], operator, options, nowNs);
+  }
+
+  #chooseFor(
+    batch: readonly OperatorNode[],
+    operator: OperatorNode,
+    options: readonly PlacementOption[],
+    nowNs: number,
+  ): { placement: Placement } | { shortage: PredictedShortage } {
     const candidates: Candidate[] = [];
     for (const { partition, shortage } of options) {
       if (shortage === null) candidates.push({ partition, movedBytes: movedBytes(batch, partition.acceleratorOf) });
@@ -251,7 +271,10 @@ export class Scheduler {
   }
 
   #predicted({ accelerator, bytesOver }: PredictedShortage): NamedShortage {
-    return { accelerator: this.#nameOf(accelerator), neededBytes: bytesOver, availableBytes: 0, cause: "predicted" };
+    const { capacityBytes = 0 } = this.#graph.cluster.accelerators[accelerator] ?? {};
+    const availableBytes = Math.max(0, capacityBytes - this.#graph.ledger.usedBytes(accelerator));
+    const neededBytes = availableBytes + bytesOver;
+    return { accelerator: this.#nameOf(accelerator), neededBytes, availableBytes, cause: "predicted" };
   }
 
   #named(shortage: Shortage): NamedShortage {
@@ -262,15 +285,45 @@ export class Scheduler {
     return this.#graph.cluster.accelerators[accelerator]?.name ?? "";
   }
 
-  #hasWaitedLong(operator: OperatorNode, nowNs: number): boolean {
-    const lacked = this.#lacking.get(whoWaits(operator));
-    return lacked !== undefined && nowNs - lacked.sinceNs >= this.#memoryPatienceNs;
+  /**
+   * Accelerators of the partition that somebody who has waited long lacks the least on, unless what is lacking is held by requests that
+   * may pause: to wait for those would stop others for nothing.
+   */
+  #blockedBy(operator: OperatorNode, nowNs: number): readonly AcceleratorIndex[] {
+    const lack = this.#lacking.get(this.#whoWaits(operator));
+    if (lack === undefined || nowNs - lack.sinceNs < this.#memoryPatienceNs) return [];
+    lack.blocks ??= this.#accelerators(operator);
+    return lack.blocks;
+  }
+
+  #accelerators(operator: OperatorNode): readonly AcceleratorIndex[] {
+    const { claims } = this.#graph;
+    const { instance } = operator;
+    const { request } = instance;
+    let least: CompiledPartition | null = null;
+    let leastBytes = Number.POSITIVE_INFINITY;
+    for (const { partition, shortage } of this.#graph.placementOptions(operator)) {
+      if (shortage === null || lackOf(shortage) >= leastBytes) continue;
+      const asked = request.partition === null ? claims.claimOn(request, partition.name) : claims.needOf(instance);
+      if (asked === undefined || !claims.leavesRoomFor(asked.bytes, request)) continue;
+      leastBytes = lackOf(shortage);
+      least = partition;
+    }
+    return least?.used ?? [];
+  }
+
+  /**
+   * An unplaced request waits as a whole; of a placed one, an instance may lack memory and another none; and what is predicted differs from
+   * operator to operator.
+   */
+  #whoWaits(operator: OperatorNode): RequestNode | InstanceNode | OperatorNode {
+    if (this.#isPredicted) return operator;
+    return operator.instance.request.partition === null ? operator.instance.request : operator.instance;
   }
 }
 
-/** An unplaced request waits as a whole; of a placed one, an instance may lack memory and another none. */
-function whoWaits({ instance }: OperatorNode): RequestNode | InstanceNode {
-  return instance.request.partition === null ? instance.request : instance;
+function isBlocked({ used }: CompiledPartition, blocked: ReadonlySet<AcceleratorIndex>): boolean {
+  return blocked.size > 0 && used.some((accelerator) => blocked.has(accelerator));
 }
 
 function lesser(a: PredictedShortage, b: PredictedShortage): PredictedShortage {

@@ -85,7 +85,9 @@ export type WaitingReason =
   | { readonly why: "budget"; readonly issuedOperators: number; readonly budget: number }
   /** On the partition that lacks the least, the accelerator that lacks the most, and who holds memory there. */
   | ({ readonly why: "memory"; readonly heldBy: readonly number[] } & NamedShortage)
-  /** A request that has waited too long for memory is not passed by. */
+  /** An instance whose results its own reads has not begun. */
+  | { readonly why: "instance"; readonly behind: InstanceId }
+  /** Somebody has waited too long for memory to be passed by there. */
   | { readonly why: "patience"; readonly behind: InstanceId }
   /** A transfer that it would share is being taken back. */
   | { readonly why: "transfer" }

@@ -53,6 +53,7 @@ export class MasterCore {
   readonly #drained = new Set<number>();
   /** Transfers whose receive buffer did not fit. */
   readonly #starved = new Set<TransferNode>();
+  #eventsHandled = 0;
   /** The claims' epoch at which everything was tried in vain while nothing moved. */
   #triedEpoch = -1;
   /** A standstill was told, and nothing has moved since. */
@@ -80,6 +81,7 @@ export class MasterCore {
   }
 
   handle(event: MasterEvent, nowNs: number): Reaction {
+    this.#eventsHandled += 1;
     const reaction: Reaction = { instructions: [], notices: [] };
     this.#reaction = reaction;
     const frontierMayHaveMoved = isExecutorEvent(event)
@@ -327,12 +329,14 @@ export class MasterCore {
 
   /** Nothing was issued and nothing moves: if work waits for memory that will not come, the least urgent gives way. */
   #resolveStandstill(nowNs: number): boolean {
-    if (isMoving(this.graph)) {
+    const moving = isMoving(this.graph);
+    // While others move it is looked for now and then: it is linear in what waits.
+    if (moving && this.#eventsHandled % EVENTS_BETWEEN_LOOKS !== 0) {
       this.#standsStill = false;
       return false;
     }
     // What was predicted while others still ran may be wrong now: everything is tried once more before anybody has to give way.
-    if (this.graph.claims.memorySafety === "predicted" && this.#triedEpoch !== this.graph.claims.epoch) {
+    if (!moving && this.graph.claims.memorySafety === "predicted" && this.#triedEpoch !== this.graph.claims.epoch) {
       this.graph.claims.changed();
       this.#triedEpoch = this.graph.claims.epoch;
       return true;
@@ -467,6 +471,8 @@ export class MasterCore {
     };
   }
 }
+
+const EVENTS_BETWEEN_LOOKS = 64;
 
 const APPLICATION_EVENTS: ReadonlySet<string> = new Set([
   "templateRegistered",

@@ -24,39 +24,69 @@ export interface Standstill {
 
 /** Whether some executor will report something without being told anything more. Usually the first operator looked at tells. */
 export function isMoving(graph: GlobalMappingGraph): boolean {
-  for (const { state, startedNs, missingInputs, recalled } of graph.issuedOperators()) {
-    if (startedNs >= 0 || missingInputs === 0 || recalled || state !== "issued") return true;
-  }
-  for (const { state } of graph.transfers()) if (state !== "planned" && state !== "starved") return true;
+  for (const operator of graph.issuedOperators()) if (moves(operator)) return true;
+  for (const transfer of graph.transfers()) if (isUnderWay(transfer)) return true;
   return false;
 }
 
 /**
- * Null when nobody waits for memory, or nobody who waits holds any. The caller has seen that nothing moves. Linear in what waits.
- *
- * Requests that hold memory and wait for more block each other if nobody else could give way: a request with nothing to run may
- * still be continued, closed, or release what it retained. Otherwise the least urgent of them, the youngest among equals, fails.
+ * Requests that hold memory and wait for more, each of them only for others of the same kind: nobody else will ever give way,
+ * whatever else moves. The least urgent of them, the youngest among equals, is to fail. Null where there are none, and where, as
+ * long as something moves, it may still end the wait. Linear in what waits and what is issued.
  */
 export function findStandstill(graph: GlobalMappingGraph, scheduler: Scheduler, nowNs: number): Standstill | null {
-  const stuck = new Map<InstanceNode, Waiter>();
+  const stuck = waitersOf(graph, scheduler, nowNs);
+  if (stuck.size === 0) return null;
+  const blocked = new Map(stuck);
+  const free = requestsThatMove(graph);
+  for (const request of graph.claims.placed()) if (mayRelease(request)) free.add(request.id);
+  // Whoever waits for somebody who may yet give way is not stuck, nor is whoever waits for him.
+  for (let before = -1; before !== blocked.size; ) {
+    before = blocked.size;
+    const waiting = new Set([...blocked.values()].map(({ request }) => request));
+    for (const [instance, { request, heldBy }] of blocked) {
+      if (free.has(request) || heldBy.some((id) => free.has(id) || !waiting.has(id))) blocked.delete(instance);
+    }
+  }
+  const waiters = [...(blocked.size > 0 ? blocked : stuck).values()];
+  const [victim = null] = [...blocked.keys()].sort(leastUrgentFirst);
+  if (victim === null && isMoving(graph)) return null;
+  return { waiters, victim, reason: inWords(waiters) };
+}
+
+/** One per instance of a request that holds memory. */
+function waitersOf(graph: GlobalMappingGraph, scheduler: Scheduler, nowNs: number): Map<InstanceNode, Waiter> {
+  const found = new Map<InstanceNode, Waiter>();
   for (const transfer of graph.transfers()) {
     if (transfer.state !== "starved") continue;
     for (const operator of transfer.waiting) {
-      if (operator.state === "issued") stuck.set(operator.instance, starvedWaiter(graph, transfer, operator));
+      if (operator.state === "issued") found.set(operator.instance, starvedWaiter(graph, transfer, operator));
     }
   }
   for (const operator of graph.unscheduledFrontier) {
-    const { instance } = operator;
+    if (!holdsMemory(operator.instance.request)) continue;
     const reason = scheduler.waitingReason(operator, nowNs);
-    if (reason.why === "memory" && holdsMemory(instance.request)) stuck.set(instance, waiterOf(operator, reason));
+    if (reason.why === "memory") found.set(operator.instance, waiterOf(operator, reason));
   }
-  if (stuck.size === 0) return null;
-  const waiters = [...stuck.values()];
-  const requests = new Set(waiters.map(({ request }) => request));
-  const others = new Set(waiters.flatMap(({ heldBy }) => heldBy).filter((id) => !requests.has(id)));
-  const canWait = [...others].some((id) => mayReleaseByItself(graph.request(id)));
-  const [victim = null] = canWait ? [] : [...stuck.keys()].sort(leastUrgentFirst);
-  return { waiters, victim, reason: inWords(waiters) };
+  return found;
+}
+
+/** Ids of requests of which something is under way. */
+function requestsThatMove(graph: GlobalMappingGraph): Set<number> {
+  const ids = new Set<number>();
+  for (const operator of graph.issuedOperators()) if (moves(operator)) ids.add(operator.instance.request.id);
+  for (const transfer of graph.transfers()) {
+    if (isUnderWay(transfer)) ids.add(transfer.tensor.producer.instance.request.id);
+  }
+  return ids;
+}
+
+function moves({ state, startedNs, missingInputs, recalled }: OperatorNode): boolean {
+  return startedNs >= 0 || missingInputs === 0 || recalled || state !== "issued";
+}
+
+function isUnderWay({ state }: TransferNode): boolean {
+  return state !== "planned" && state !== "starved";
 }
 
 function starvedWaiter(
@@ -88,9 +118,14 @@ function holdsMemory({ usedBytes }: RequestNode): boolean {
   return usedBytes.some((bytes) => bytes > 0);
 }
 
-function mayReleaseByItself({ instances }: RequestNode): boolean {
-  for (const { state } of instances) if (state === "live") return false;
-  return true;
+/** The application may close it, continue it, or release what it retains. */
+function mayRelease({ instances }: RequestNode): boolean {
+  let isRunning = false;
+  for (const { state, operators } of instances) {
+    if (state === "live") isRunning = true;
+    else if (operators.some(({ outputs }) => outputs.some(({ retained, copies }) => retained && copies.length > 0))) return true;
+  }
+  return !isRunning;
 }
 
 function leastUrgentFirst(a: InstanceNode, b: InstanceNode): number {
