@@ -8,7 +8,7 @@ import { unissueOperator } from "./recall.ts";
 import { beginRelocation, liesOn, partitionsLeft } from "./relocate.ts";
 import { endOperator, settleInstance } from "./settle.ts";
 import type { AcceleratorIndex, TransferNumber } from "./types.ts";
-import { weightsOn } from "./weights.ts";
+import { registeredWeights } from "./weights.ts";
 
 export interface WeightLoad {
   readonly accelerator: AcceleratorIndex;
@@ -82,7 +82,7 @@ export function returnAccelerator(state: GraphState, accelerator: AcceleratorInd
   state.availability[accelerator] = "up";
   state.claims.changed();
   if (!wasDown) return [];
-  const loads = [...weightsOn(state, accelerator).values()];
+  const loads = [...registeredWeights(state, new Set([accelerator])).values()];
   for (const { name, bytes } of loads) state.ledger.loadWeights(accelerator, name, bytes);
   // Requests that wait may have been told of partitions that were all there were then.
   for (const request of state.requests.values()) {

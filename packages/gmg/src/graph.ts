@@ -291,7 +291,8 @@ export class GlobalMappingGraph {
     const { request } = instance;
     if (operator.state !== "unscheduled" || operator.unscheduledInputs > 0) illegalMove(operator, "issued");
     if (request.relocating) illegalMove(operator, "issued before its request is laid elsewhere");
-    if (this.mustFollow(operator) !== null) illegalMove(operator, "issued before the instances begin that its own reads from");
+    if (this.mustFollow(operator) !== null)
+      illegalMove(operator, "issued before the instances begin that its own reads from");
     if (operator.inputs.some(isInDoubt)) illegalMove(operator, "issued on a transfer that may be cancelled");
     if ((request.partition ?? partition.name) !== partition.name) {
       illegalMove(operator, `issued on ${partition.name}: its request is laid on ${request.partition}`);

@@ -14,9 +14,9 @@ type Weights = CompiledPartition["weights"][number];
  * is granted or accepted already would not fit beside them, or all that is registered for one that is down; nothing is loaded then.
  */
 export function loadWeights(state: GraphState, template: Template): void {
-  const added = addedWeights(state, template);
+  const { added, anyway } = newWeights(state, template);
   if (added.length === 0) return;
-  const more = moreBytes(state, added);
+  const more = bytesOf(state, [...added, ...anyway]);
   const lack =
     state.claims.lackForWeights(more) ??
     state.claims.lackWhenEmpty({ bytes: more, workspaceBytes: new Float64Array(more.length) });
@@ -28,44 +28,48 @@ export function loadWeights(state: GraphState, template: Template): void {
   }
 }
 
-/** What the registered templates have on an accelerator, loaded or not, by name. Linear in their partitions. */
-export function weightsOn(state: GraphState, accelerator: AcceleratorIndex): Map<string, Weights> {
-  const weights = new Map<string, Weights>();
+/** What the registered templates have on accelerators, loaded or not, once per name and accelerator. Linear in their partitions. */
+export function registeredWeights(
+  state: GraphState,
+  accelerators: ReadonlySet<AcceleratorIndex>,
+): Map<string, Weights> {
+  const registered = new Map<string, Weights>();
+  if (accelerators.size === 0) return registered;
   for (const { partitions } of state.templates.values()) {
-    for (const partition of partitions) {
-      for (const each of partition.weights) if (each.accelerator === accelerator) weights.set(each.name, each);
+    for (const { weights } of partitions) {
+      for (const each of weights) if (accelerators.has(each.accelerator)) registered.set(keyOf(each), each);
     }
   }
-  return weights;
+  return registered;
 }
 
-/** What no registered template has there, once per name and accelerator. */
-function addedWeights(state: GraphState, template: Template): Weights[] {
-  const there = new Map<AcceleratorIndex, Map<string, Weights>>();
+function keyOf({ accelerator, name }: Weights): string {
+  return `${accelerator}/${name}`;
+}
+
+/** What no registered template has there, and what accelerators that are down, where nothing is loaded, return with anyway. */
+function newWeights(state: GraphState, template: Template): { added: Weights[]; anyway: Weights[] } {
+  const all = template.partitions.flatMap(({ weights }) => weights);
+  const isDown = ({ accelerator }: Weights) => state.availability[accelerator] === "down";
+  const known = registeredWeights(state, new Set(all.filter(isDown).map(({ accelerator }) => accelerator)));
+  const anyway = [...known.values()];
   const added: Weights[] = [];
-  for (const weights of template.partitions.flatMap((partition) => partition.weights)) {
-    const { accelerator, name, bytes } = weights;
-    checkSize(state, template, name, bytes);
-    const known = there.get(accelerator) ?? weightsOn(state, accelerator);
-    there.set(accelerator, known);
-    if (known.has(name)) continue;
-    known.set(name, weights);
+  for (const weights of all) {
+    checkSize(state, template, weights);
+    if (known.has(keyOf(weights)) || state.ledger.hasWeights(weights.accelerator, weights.name)) continue;
+    known.set(keyOf(weights), weights);
     added.push(weights);
   }
-  return added;
+  return { added, anyway };
 }
 
-/** Per accelerator, rounded: what is added, and on one that is down, where nothing is loaded, also what it returns with anyway. */
-function moreBytes(state: GraphState, added: readonly Weights[]): Float64Array {
-  const more = new Float64Array(state.cluster.accelerators.length);
-  const add = ({ accelerator, bytes }: Weights) => {
-    more[accelerator] = (more[accelerator] as number) + state.cluster.roundBytes(accelerator, bytes);
-  };
-  for (const weights of added) add(weights);
-  for (const accelerator of new Set(added.map((weights) => weights.accelerator))) {
-    if (state.availability[accelerator] === "down") weightsOn(state, accelerator).forEach(add);
+/** Per accelerator, rounded. */
+function bytesOf(state: GraphState, weights: readonly Weights[]): Float64Array {
+  const total = new Float64Array(state.cluster.accelerators.length);
+  for (const { accelerator, bytes } of weights) {
+    total[accelerator] = (total[accelerator] as number) + state.cluster.roundBytes(accelerator, bytes);
   }
-  return more;
+  return total;
 }
 
 /** Throws NEVER_FITS when a request that waits could be laid on a partition that is there, and could no more. */
@@ -92,7 +96,7 @@ function neverFits(state: GraphState, template: Template, lack: Shortage, where:
   );
 }
 
-function checkSize(state: GraphState, template: Template, name: string, bytes: number): void {
+function checkSize(state: GraphState, template: Template, { name, bytes }: Weights): void {
   const loadedBytes = state.weightBytes.get(name);
   if (loadedBytes === undefined || loadedBytes === bytes) return;
   throw new SubmissionError(

@@ -13,6 +13,7 @@ import {
   UnknownAcceleratorError,
 } from "@slicescheduler/gmg";
 import { type Placement, Scheduler, type SchedulerOptions } from "@slicescheduler/scheduler";
+import { Drains } from "./drains.ts";
 import { InstanceFailedError } from "./errors.ts";
 import type { AcceleratorNoticeName, ApplicationEvent, MasterEvent, Notice, Reaction } from "./events.ts";
 import { findStandstill, isMoving } from "./standstill.ts";
@@ -48,12 +49,11 @@ export class MasterCore {
   /** Why instances failed, until their failure is told. */
   readonly #reasons = new Map<number, string>();
   #reaction: Reaction = { instructions: [], notices: [] };
-  /** Accelerators that are being drained, and those of them that were told to be empty. */
-  readonly #draining = new Set<number>();
-  readonly #drained = new Set<number>();
+  readonly #drains = new Drains();
   /** Transfers whose receive buffer did not fit. */
   readonly #starved = new Set<TransferNode>();
-  #eventsHandled = 0;
+  /** Chances since somebody last looked for a standstill while others moved. */
+  #looksLeftOut = 0;
   /** The claims' epoch at which everything was tried in vain while nothing moved. */
   #triedEpoch = -1;
   /** A standstill was told, and nothing has moved since. */
@@ -81,7 +81,6 @@ export class MasterCore {
   }
 
   handle(event: MasterEvent, nowNs: number): Reaction {
-    this.#eventsHandled += 1;
     const reaction: Reaction = { instructions: [], notices: [] };
     this.#reaction = reaction;
     const frontierMayHaveMoved = isExecutorEvent(event)
@@ -94,7 +93,7 @@ export class MasterCore {
       do this.#issueWhatMayBe(nowNs);
       while (this.#mayStandStill() && this.#resolveStandstill(nowNs));
     }
-    if (this.#draining.size > this.#drained.size) this.#tellDrained(nowNs);
+    this.#tellDrained(nowNs);
     return reaction;
   }
 
@@ -152,14 +151,15 @@ export class MasterCore {
         return true;
       case "acceleratorDrained":
         this.#checkAccelerator(event.accelerator);
+        if (!this.#drains.begin(event.accelerator)) return false;
         this.graph.drainAccelerator(event.accelerator, nowNs);
         this.#tellAccelerator("acceleratorDraining", event.accelerator, nowNs);
-        this.#draining.add(event.accelerator);
         return true;
       case "acceleratorResumed":
         this.#checkAccelerator(event.accelerator);
-        if (!this.#draining.delete(event.accelerator)) return false;
-        this.#drained.delete(event.accelerator);
+        if (!this.#drains.end(event.accelerator)) return false;
+        // One that is lost or absent is there again when its executor says so.
+        if (this.graph.availability(event.accelerator) === "down") return false;
         this.graph.returnAccelerator(event.accelerator);
         this.#tellAccelerator("acceleratorReturned", event.accelerator, nowNs);
         return true;
@@ -181,10 +181,7 @@ export class MasterCore {
       return true;
     }
     if (event.type === "acceleratorReturned") {
-      for (const weight of this.graph.returnAccelerator(event.accelerator)) {
-        this.#reaction.instructions.push({ type: "loadWeights", ...weight });
-      }
-      this.#tellAccelerator("acceleratorReturned", event.accelerator, nowNs);
+      this.#acceleratorReturned(event.accelerator, nowNs);
       return true;
     }
     switch (event.type) {
@@ -301,12 +298,25 @@ export class MasterCore {
   }
 
   #acceleratorLost({ accelerator, reason }: Extract<ExecutorEvent, { type: "acceleratorLost" }>, nowNs: number): void {
-    this.#draining.delete(accelerator);
-    this.#drained.delete(accelerator);
     for (const transfer of this.graph.loseAccelerator(accelerator, nowNs)) {
       if (this.#arbiter.state(transfer) !== "gone") this.#arbiter.failed(transfer, nowNs);
     }
     this.#tellAccelerator("acceleratorLost", accelerator, nowNs, reason);
+  }
+
+  /** It is there with its weights; what is drained stays so until it is resumed. */
+  #acceleratorReturned(accelerator: number, nowNs: number): void {
+    for (const weight of this.graph.returnAccelerator(accelerator)) {
+      this.#reaction.instructions.push({ type: "loadWeights", ...weight });
+    }
+    const isDraining = this.#drains.has(accelerator);
+    if (isDraining) this.graph.drainAccelerator(accelerator, nowNs);
+    this.#tellAccelerator(
+      "acceleratorReturned",
+      accelerator,
+      nowNs,
+      isDraining ? "it is drained until it is resumed" : "",
+    );
   }
 
   /** Memory may have been released: transfers whose receive buffer fits now are intents again; those nobody waits for are given up. */
@@ -331,10 +341,11 @@ export class MasterCore {
   #resolveStandstill(nowNs: number): boolean {
     const moving = isMoving(this.graph);
     // While others move it is looked for now and then: it is linear in what waits.
-    if (moving && this.#eventsHandled % EVENTS_BETWEEN_LOOKS !== 0) {
-      this.#standsStill = false;
-      return false;
+    if (moving) {
+      this.#looksLeftOut += 1;
+      if (this.#looksLeftOut < LOOKS_LEFT_OUT) return false;
     }
+    this.#looksLeftOut = 0;
     // What was predicted while others still ran may be wrong now: everything is tried once more before anybody has to give way.
     if (!moving && this.graph.claims.memorySafety === "predicted" && this.#triedEpoch !== this.graph.claims.epoch) {
       this.graph.claims.changed();
@@ -447,11 +458,12 @@ export class MasterCore {
   }
 
   /** Accelerators that nothing lies on any more. */
-  #tellDrained(atNs: number): void {
-    for (const accelerator of this.#draining) {
-      if (this.#drained.has(accelerator) || !this.graph.isIdle(accelerator)) continue;
-      this.#drained.add(accelerator);
-      this.#tellAccelerator("acceleratorDrained", accelerator, atNs);
+  #tellDrained(nowNs: number): void {
+    for (const accelerator of this.#drains.becameIdle(this.graph)) {
+      this.#tellAccelerator("acceleratorDrained", accelerator, nowNs);
+      // Requests that hold nothing any more leave it as well, and what they had reserved elsewhere others may have.
+      this.graph.drainAccelerator(accelerator, nowNs);
+      this.#issueWhatMayBe(nowNs);
     }
   }
 
@@ -472,7 +484,8 @@ export class MasterCore {
   }
 }
 
-const EVENTS_BETWEEN_LOOKS = 64;
+/** While others move, of so many chances to look for a standstill one is taken. */
+const LOOKS_LEFT_OUT = 64;
 
 const APPLICATION_EVENTS: ReadonlySet<string> = new Set([
   "templateRegistered",

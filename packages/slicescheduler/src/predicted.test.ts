@@ -19,10 +19,10 @@ const step = defineTemplate({
   partitions: [{ name: "only", accelerators: ["a"], layout: [0] }],
 });
 
-function world(memorySafety: NonNullable<SliceSchedulerOptions["memorySafety"]>) {
+function world(memorySafety: NonNullable<SliceSchedulerOptions["memorySafety"]>, names: readonly string[] = ["a"]) {
   const time = new SimulatedTime();
   const executor = virtualExecutor({ seed: 1, time, operatorNs: () => 100 });
-  const cluster = { accelerators: [{ name: "a", kind: "demo", hbmBytes: 100 }] };
+  const cluster = { accelerators: names.map((name) => ({ name, kind: "demo", hbmBytes: 100 })) };
   const scheduler = new SliceScheduler({ cluster, executor, memorySafety });
   const template = scheduler.register(step);
   const request = (steps: number) => scheduler.openRequest({ limits: [{ template, symbols: { past: 10 * steps } }] });
@@ -116,4 +116,26 @@ test("predicted: a request that waits for one that may release by itself is told
   await run();
   await expect(Promise.all(many.map(({ done }) => done))).resolves.toHaveLength(10);
   expect(time.nowNs()).toBeGreaterThan(0);
+});
+
+test("predicted: a standstill is found although other work goes on all the time", async () => {
+  const { time, scheduler, run, grow } = world("predicted", ["a", "b"]);
+  const traffic = scheduler.register({
+    ...step,
+    name: "traffic",
+    partitions: [{ name: "b", accelerators: ["b"], layout: [0] }],
+  });
+  const stream = scheduler.openRequest({ limits: [{ template: traffic, symbols: { past: 0 } }] });
+  const submit = () => scheduler.submit(traffic, { request: stream, symbols: { past: 0 } });
+  scheduler.on("instanceDone", ({ request }) => {
+    if (request === stream.id && time.nowNs() < 100_000) submit();
+  });
+  const told: number[] = [];
+  scheduler.on("standstill", ({ atNs }) => told.push(atNs));
+  submit();
+  const outcomes = Promise.all([grow(8), grow(8), grow(8)]);
+  await run();
+  expect((await outcomes)[0]).toBe("done");
+  expect(told.length).toBeGreaterThan(0);
+  for (const atNs of told) expect(atNs).toBeLessThan(50_000);
 });

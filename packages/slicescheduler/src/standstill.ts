@@ -1,5 +1,12 @@
 /** When nothing moves any more and work waits for memory: who waits for whom, and who has to give way. */
-import type { GlobalMappingGraph, InstanceNode, OperatorNode, RequestNode, TransferNode } from "@slicescheduler/gmg";
+import type {
+  GlobalMappingGraph,
+  InstanceNode,
+  OperatorNode,
+  RequestNode,
+  TensorNode,
+  TransferNode,
+} from "@slicescheduler/gmg";
 import type { Scheduler, WaitingReason } from "@slicescheduler/scheduler";
 
 /** One operator that cannot go on. */
@@ -123,9 +130,14 @@ function mayRelease({ instances }: RequestNode): boolean {
   let isRunning = false;
   for (const { state, operators } of instances) {
     if (state === "live") isRunning = true;
-    else if (operators.some(({ outputs }) => outputs.some(({ retained, copies }) => retained && copies.length > 0))) return true;
+    else if (operators.some(({ outputs }) => outputs.some(isReleasable))) return true;
   }
   return !isRunning;
+}
+
+/** With its release memory would be free: nobody is still to read it. */
+function isReleasable({ retained, copies, unissuedConsumers }: TensorNode): boolean {
+  return retained && copies.length > 0 && unissuedConsumers === 0;
 }
 
 function leastUrgentFirst(a: InstanceNode, b: InstanceNode): number {
