@@ -12,12 +12,14 @@ const packages = readdirSync("packages").map((dir) => {
     .map((file) => `./src/${file}`);
   const files = new Set([...exported, "./src/cli.ts", ...workers].map((e) => `packages/${dir}/${e.slice(2)}`));
   const entry = [...files].filter((e) => existsSync(e));
-  return { dir, manifest, entry: Object.fromEntries(entry.map((e) => [e.replace(/^.*\/|\.ts$/g, ""), e])) };
+  const named = (paths: readonly string[]) => Object.fromEntries(paths.map((e) => [e.replace(/^.*\/|\.ts$/g, ""), e]));
+  const typed = exported.map((e) => `packages/${dir}/${e.slice(2)}`);
+  return { dir, manifest, entry: named(entry), typed: named(typed) };
 });
 
 export default defineConfig((cli) =>
   packages.map(
-    ({ dir, manifest, entry }): Options => ({
+    ({ dir, manifest, entry, typed }): Options => ({
       name: dir,
       entry,
       outDir: `packages/${dir}/dist`,
@@ -33,7 +35,7 @@ export default defineConfig((cli) =>
       dts:
         cli.dts === false
           ? false
-          : { entry: { index: `packages/${dir}/src/index.ts` }, compilerOptions: { ignoreDeprecations: "6.0" } },
+          : { entry: typed, compilerOptions: { ignoreDeprecations: "6.0" } },
     }),
   ),
 );

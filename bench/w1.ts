@@ -32,7 +32,7 @@ export interface W1Options {
 }
 
 /** Every link: 0.05 ms and 12 GB/s. */
-const W1_LINK = { latencyNs: 50_000, bytesPerSecond: 12e9 };
+const W1_LINK = { latencyNs: 50_000, bytesPerNs: 12 };
 
 const PASSES = 16;
 const GROUPS = 4;
@@ -73,7 +73,9 @@ export function w1(accelerators: number, requests: number, seed: number, options
 }
 
 export function w1TransferNs(bytes: number): number {
-  return W1_LINK.latencyNs + Math.ceil((bytes / W1_LINK.bytesPerSecond) * 1e9);
+  // Rounded up in whole numbers: a quotient in floating point can be a hair too large.
+  const over = bytes % W1_LINK.bytesPerNs;
+  return W1_LINK.latencyNs + (bytes - over) / W1_LINK.bytesPerNs + (over > 0 ? 1 : 0);
 }
 
 /**

@@ -2,7 +2,14 @@
  * A scheduling round: the state of a cluster is declared once, 13 candidates of 8 operators are laid over it and run. Every
  * accelerator has l = 3 operators issued, pairs of accelerators pass results on, and some operators run already.
  */
-import { type AcceleratorState, type SimOperator, type SimTensor, Simulator } from "@slicescheduler/simulator";
+import {
+  type AcceleratorState,
+  type SimOperator,
+  type SimTensor,
+  Simulator,
+  type SimulatorOptions,
+} from "@slicescheduler/simulator";
+import { Round, RoundEvaluator, SimulatorPool } from "@slicescheduler/simulator/pool";
 import type { Measure } from "../measurement.ts";
 import { w1TransferNs } from "../w1.ts";
 
@@ -10,7 +17,15 @@ const CANDIDATES = 13;
 const BATCH = 8;
 const HORIZON = 3;
 
-export const measure: Measure = () => {
+/** Beside the caller's thread. */
+const WORKERS = [1, 2];
+/** Also far more candidates than a scheduler lays: where a pool would have to pay, if anywhere. */
+const POOL_CANDIDATES = [CANDIDATES, 16 * CANDIDATES];
+
+/** What a state and its candidates are declared to. */
+type Declared = Pick<Simulator, "begin" | "addTensor" | "addOperator" | "addInput" | "addOutput" | "setRunning">;
+
+export const measure: Measure = async () => {
   const points = [8, 64, 256, 1024].map((accelerators) => measurePoint(accelerators));
   const lines = points.map(
     (it) =>
@@ -18,11 +33,21 @@ export const measure: Measure = () => {
       `state ${it.shareReconstruction} %, overlay ${it.shareOverlay} %, advance ${it.shareAdvance} %; ` +
       `${it.decidedOpsPerMs} operators/ms decided on; ${it.bytesPerRound} bytes allocated per round, ${it.bytesPerAdvance} per run`,
   );
-  return { text: lines.join("\n"), json: { points, pool: null } };
+  const pool: PoolPoint[] = [];
+  for (const accelerators of [8, 64, 256, 1024]) pool.push(...(await measurePool(accelerators)));
+  for (const it of pool) {
+    const pools = it.pools.map(({ workers, usPerRound }) => `${workers} → ${usPerRound}`).join(", ");
+    lines.push(
+      `${it.accelerators} accelerators, ${it.candidates} candidates: ${it.usSimulator} µs per round as calls of one simulator, ` +
+        `${it.usEvaluator} written down (${it.usWriting}) and evaluated on one thread; pool, workers → µs: ${pools}; ` +
+        `best pool ${it.bestPoolRatio} × one simulator: ${it.bestPoolRatio < 1 ? "pays" : "does not pay"}`,
+    );
+  }
+  return { text: lines.join("\n"), json: { points, pool } };
 };
 
-function newSimulator(accelerators: number): Simulator {
-  return new Simulator({
+function optionsOf(accelerators: number): SimulatorOptions {
+  return {
     topology: {
       accelerators,
       portCapacity: new Array<number>(accelerators).fill(1),
@@ -30,16 +55,20 @@ function newSimulator(accelerators: number): Simulator {
       route: () => [],
     },
     transferNs: (_source, _destination, bytes) => w1TransferNs(bytes),
-  });
+  };
 }
 
-function measurePoint(accelerators: number) {
-  const simulator = newSimulator(accelerators);
-  const states = new Array<AcceleratorState>(accelerators).fill({
+function statesOf(accelerators: number): readonly AcceleratorState[] {
+  return new Array<AcceleratorState>(accelerators).fill({
     capacityBytes: 2 ** 52,
     fixedBytes: 0,
     granularityBytes: 512,
   });
+}
+
+function measurePoint(accelerators: number) {
+  const simulator = new Simulator(optionsOf(accelerators));
+  const states = statesOf(accelerators);
   const rounds = Math.max(30, Math.round(20_000 / accelerators));
   const spent = { reconstruction: 0, overlay: 0, advance: 0 };
   const totals: number[] = [];
@@ -58,6 +87,7 @@ function measurePoint(accelerators: number) {
     let best = Number.POSITIVE_INFINITY;
     let counted = declared;
     for (let candidate = 0; candidate < CANDIDATES; candidate++) {
+      simulator.rewind();
       layCandidate(simulator, passed, accelerators, round, candidate);
       const { scoreNs, simulatedOperators } = simulator.run({ abandonAboveScore: best });
       best = Math.min(best, scoreNs);
@@ -89,7 +119,7 @@ function measurePoint(accelerators: number) {
 }
 
 /** Returns a result per accelerator that the candidates go on from. */
-function declareState(simulator: Simulator, states: readonly AcceleratorState[], round: number): readonly SimTensor[] {
+function declareState(simulator: Declared, states: readonly AcceleratorState[], round: number): readonly SimTensor[] {
   simulator.begin(round * 1000, states);
   const passed: SimTensor[] = [];
   let issueNumber = 0;
@@ -110,13 +140,12 @@ function declareState(simulator: Simulator, states: readonly AcceleratorState[],
 
 /** A chain over a pair of accelerators, which starts with a result of another. */
 function layCandidate(
-  simulator: Simulator,
+  simulator: Declared,
   passed: readonly SimTensor[],
   accelerators: number,
   round: number,
   candidate: number,
 ): void {
-  simulator.rewind();
   const first = 2 * ((round + candidate * 5) % (accelerators / 2));
   let input = passed[round % accelerators] as SimTensor;
   for (let each = 0; each < BATCH; each++) {
@@ -127,9 +156,104 @@ function layCandidate(
   }
 }
 
+interface PoolPoint {
+  readonly accelerators: number;
+  readonly candidates: number;
+  /** Median µs per round, all of them measured in turns. Without a bound, so that all do the same work. */
+  readonly usSimulator: number;
+  readonly usWriting: number;
+  readonly usEvaluator: number;
+  readonly pools: readonly { readonly workers: number; readonly usPerRound: number }[];
+  /** The faster pool ÷ one simulator. */
+  readonly bestPoolRatio: number;
+}
+
+/** One simulator, and the same round written down: on one thread, and on pools. */
+async function measurePool(accelerators: number): Promise<PoolPoint[]> {
+  const options = optionsOf(accelerators);
+  const simulator = new Simulator(options);
+  const evaluator = new RoundEvaluator(options);
+  const written = new Round(options);
+  const pools = WORKERS.map((workers) => new SimulatorPool({ ...options, workers }));
+  const states = statesOf(accelerators);
+  const points: PoolPoint[] = [];
+  for (const candidates of POOL_CANDIDATES) {
+    const rounds = Math.max(20, Math.round(200_000 / accelerators / candidates));
+    const spent = { simulator: [] as number[], writing: [] as number[], evaluator: [] as number[] };
+    const inPool = pools.map(() => [] as number[]);
+    for (let round = -rounds; round < rounds; round++) {
+      if (round === 0) for (const times of [...Object.values(spent), ...inPool]) times.length = 0;
+      const at = round + rounds;
+      let begun = performance.now();
+      const best = runSerially(simulator, states, at, candidates);
+      spent.simulator.push(performance.now() - begun);
+      begun = performance.now();
+      writeRound(written, states, at, candidates);
+      const writing = performance.now() - begun;
+      spent.writing.push(writing);
+      const expected = evaluator.evaluate(written).best;
+      spent.evaluator.push(performance.now() - begun);
+      if (expected !== best) throw new Error(`the evaluator chose ${expected}, the simulator ${best}`);
+      for (const [index, pool] of pools.entries()) {
+        begun = performance.now();
+        const { best: chosen } = await pool.evaluate(written);
+        inPool[index]?.push(writing + performance.now() - begun);
+        if (chosen !== best) throw new Error(`the pool chose ${chosen}, the simulator ${best}`);
+      }
+    }
+    const usPools = inPool.map(medianUs);
+    points.push({
+      accelerators,
+      candidates,
+      usSimulator: medianUs(spent.simulator),
+      usWriting: medianUs(spent.writing),
+      usEvaluator: medianUs(spent.evaluator),
+      pools: WORKERS.map((workers, index) => ({ workers, usPerRound: usPools[index] ?? Number.NaN })),
+      bestPoolRatio: Number((Math.min(...usPools) / medianUs(spent.simulator)).toFixed(2)),
+    });
+  }
+  await Promise.all(pools.map((pool) => pool.close()));
+  return points;
+}
+
+function medianUs(times: readonly number[]): number {
+  return Math.round(1000 * ([...times].sort((a, b) => a - b)[times.length >> 1] ?? Number.NaN));
+}
+
+/** Returns the index of the best candidate. */
+function runSerially(
+  simulator: Simulator,
+  states: readonly AcceleratorState[],
+  round: number,
+  candidates: number,
+): number {
+  const passed = declareState(simulator, states, round);
+  simulator.mark();
+  let best = -1;
+  let bestNs = Number.POSITIVE_INFINITY;
+  for (let candidate = 0; candidate < candidates; candidate++) {
+    simulator.rewind();
+    layCandidate(simulator, passed, states.length, round, candidate);
+    const { scoreNs } = simulator.run();
+    if (scoreNs < bestNs) {
+      best = candidate;
+      bestNs = scoreNs;
+    }
+  }
+  return best;
+}
+
+function writeRound(to: Round, states: readonly AcceleratorState[], round: number, candidates: number): void {
+  const passed = declareState(to, states, round);
+  for (let candidate = 0; candidate < candidates; candidate++) {
+    to.candidate();
+    layCandidate(to, passed, states.length, round, candidate);
+  }
+}
+
 /** Heap that grows in a round, and in a run that is planned; the least of several, without a collection in between. */
 function allocations(accelerators: number, states: readonly AcceleratorState[]) {
-  const simulator = newSimulator(accelerators);
+  const simulator = new Simulator(optionsOf(accelerators));
   const perRound: number[] = [];
   const perAdvance: number[] = [];
   for (let round = 0; round < 40; round++) {
@@ -137,6 +261,7 @@ function allocations(accelerators: number, states: readonly AcceleratorState[]) 
     const passed = declareState(simulator, states, round);
     simulator.mark();
     for (let candidate = 0; candidate < CANDIDATES; candidate++) {
+      simulator.rewind();
       layCandidate(simulator, passed, accelerators, round, candidate);
       simulator.run();
     }

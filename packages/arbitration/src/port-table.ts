@@ -15,6 +15,8 @@ export class PortTable {
   readonly #routes: CompiledRoutes;
   /** Per port: transfers that can still be admitted. */
   readonly #left: Int32Array;
+  /** False when no way has a link: egress and ingress are all there is, and no route is looked up. */
+  readonly #hasLinks: boolean;
 
   /** Throws INVALID_TOPOLOGY naming every fault. Give another table to share its compiled routes. */
   constructor(topology: Topology | PortTable) {
@@ -23,6 +25,7 @@ export class PortTable {
     this.ports = this.#routes.ports;
     this.#left = this.#routes.capacity.slice();
     this.portCountMax = this.#routes.portCountMax;
+    this.#hasLinks = this.portCountMax > 2;
   }
 
   /** True when a transfer can be made at all; false for a source that is its own destination and for unknown indices. */
@@ -44,6 +47,7 @@ export class PortTable {
     const left = this.#left;
     if ((left[source] as number) < 1) return source;
     if ((left[n + destination] as number) < 1) return n + destination;
+    if (!this.#hasLinks) return -1;
     const { offsets, links } = this.#routes;
     const pair = source * n + destination;
     const end = offsets[pair + 1] as number;
@@ -63,27 +67,37 @@ export class PortTable {
 
   /** Gives the way back. Throws PORT_NOT_CLAIMED, changing nothing, when some port on it has nothing claimed. */
   free(source: number, destination: number): void {
+    const ingress = this.accelerators + destination;
+    if (this.#isFree(source)) failNotClaimed(this, source, source, destination);
+    if (this.#isFree(ingress)) failNotClaimed(this, ingress, source, destination);
     const count = this.portCount(source, destination);
-    for (let at = 0; at < count; at++) {
-      const port = this.portAt(source, destination, at);
-      if ((this.#left[port] as number) >= (this.#routes.capacity[port] as number)) {
-        failNotClaimed(this, port, source, destination);
-      }
+    for (let at = 2; at < count; at++) {
+      const link = this.portAt(source, destination, at);
+      if (this.#isFree(link)) failNotClaimed(this, link, source, destination);
     }
     this.#add(source, destination, 1);
   }
 
+  /** Nothing is claimed of it. */
+  #isFree(port: number): boolean {
+    return (this.#left[port] as number) >= (this.#routes.capacity[port] as number);
+  }
+
   #add(source: number, destination: number, change: number): void {
     const left = this.#left;
+    const ingress = this.accelerators + destination;
+    left[source] = (left[source] as number) + change;
+    left[ingress] = (left[ingress] as number) + change;
     const count = this.portCount(source, destination);
-    for (let at = 0; at < count; at++) {
-      const port = this.portAt(source, destination, at);
-      left[port] = (left[port] as number) + change;
+    for (let at = 2; at < count; at++) {
+      const link = this.portAt(source, destination, at);
+      left[link] = (left[link] as number) + change;
     }
   }
 
   /** How many ports the way takes: 2 + links. */
   portCount(source: number, destination: number): number {
+    if (!this.#hasLinks) return 2;
     const pair = source * this.accelerators + destination;
     return 2 + (this.#routes.offsets[pair + 1] as number) - (this.#routes.offsets[pair] as number);
   }

@@ -1,4 +1,5 @@
 import { requireWhole, SimulatorError } from "./errors.ts";
+import { linkNs } from "./link.ts";
 import { Simulator } from "./simulator.ts";
 import type { HbmSample, OutOfMemory, SimOperator, SimTensor, SimulatedTransfer } from "./types.ts";
 
@@ -76,7 +77,7 @@ export function simulateDag(dag: Dag): DagTimeline {
       linkCapacity: [],
       route: () => [],
     },
-    transferNs: (_source, _destination, bytes) => Math.max(1, latencyNs + Math.ceil((bytes / bytesPerSecond) * 1e9)),
+    transferNs: (_source, _destination, bytes) => linkNs({ latencyNs, bytesPerSecond }, bytes),
   });
   simulator.begin(
     0,

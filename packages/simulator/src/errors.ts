@@ -1,3 +1,4 @@
+/** Codes of this package; those of `FormatError` are among them. */
 export type SimulatorErrorCode =
   | "NOT_BEGUN"
   | "NOT_MARKED"
@@ -21,16 +22,51 @@ export type SimulatorErrorCode =
   | "NO_ROUTE"
   | "PORTS_OVERCOMMITTED"
   | "DAG_INVALID"
-  | "CYCLE";
+  | "CYCLE"
+  | "CANDIDATE_FAILED"
+  | "BUSY"
+  | "CANCELLED"
+  | "CLOSED"
+  | "WORKER_LOST"
+  | FormatErrorCode;
 
-/** The error of this package; match on `code`, not on the message. */
+/** Codes of `FormatError`. */
+export type FormatErrorCode =
+  | "SYNTAX"
+  | "ENCODING"
+  | "TRUNCATED"
+  | "TOO_LARGE"
+  | "UNSUPPORTED"
+  | "WRONG_TYPE"
+  | "UNKNOWN_FIELD"
+  | "MISSING_FIELD"
+  | "DUPLICATE_FIELD"
+  | "DUPLICATE_NAME"
+  | "INVALID_NAME"
+  | "UNKNOWN_OPERATOR"
+  | "UNKNOWN_ACCELERATOR"
+  | "NO_ACCELERATOR"
+  | "CYCLE"
+  | "INVALID_DURATION"
+  | "INVALID_BYTES"
+  | "BYTES_OVERFLOW"
+  | "INVALID_NUMBER"
+  | "NOT_EXPRESSIBLE"
+  | "INVALID_OPTION";
+
+/** The base of this package's errors; match on `code`, not on the message. */
 export class SimulatorError extends Error {
   readonly code: SimulatorErrorCode;
   /** The numbers and names of the message, as plain data. */
   readonly details: Readonly<Record<string, unknown>>;
 
-  constructor(code: SimulatorErrorCode, message: string, details: Readonly<Record<string, unknown>> = {}) {
-    super(message);
+  constructor(
+    code: SimulatorErrorCode,
+    message: string,
+    details: Readonly<Record<string, unknown>> = {},
+    options: ErrorOptions = {},
+  ) {
+    super(message, options);
     this.name = "SimulatorError";
     this.code = code;
     this.details = details;

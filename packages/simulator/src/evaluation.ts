@@ -67,16 +67,22 @@ export class Evaluation {
   /** Without an overlay. */
   evaluateAll(abandonAboveScore: number, timeline: boolean): void {
     this.#begin(abandonAboveScore, timeline);
-    if (abandonAboveScore < Number.POSITIVE_INFINITY || !this.#runEach(false)) this.#runExactly();
+    if (abandonAboveScore < Number.POSITIVE_INFINITY || !this.#runAll()) this.#runExactly();
   }
 
   /** Runs the base of the overlays to come. */
   evaluateBase(): void {
     if (this.#baseIsKnown) return;
     this.#begin(Number.POSITIVE_INFINITY, false);
+    this.#runAll();
+  }
+
+  /** Each component in turn; if this is the base, overlays need not run it again. */
+  #runAll(): boolean {
     this.#baseFits = this.#runEach(false);
     this.#baseOperatorsDone = this.operatorsDone;
     this.#baseIsKnown = true;
+    return this.#baseFits;
   }
 
   /** With an overlay, after `evaluateBase`. */
@@ -90,7 +96,9 @@ export class Evaluation {
     if (timeline && !this.#runEach(true)) throw new Error("the base fitted before");
     const { run } = this;
     const abandoned = this.#runActive(abandonAboveScore);
-    if (run.failedAccelerator !== -1) {
+    // With a bound, what never ends is abandoned as soon as anything else lasts too long, also where the overlay has no part.
+    const isBounded = abandonAboveScore < Number.POSITIVE_INFINITY;
+    if (run.failedAccelerator !== -1 || (isBounded && !abandoned && run.targetsLeft > 0)) {
       this.#runExactly();
       return;
     }

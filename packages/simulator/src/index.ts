@@ -1,7 +1,7 @@
 export { type Dag, type DagAccelerator, type DagOperator, type DagTimeline, simulateDag } from "./dag.ts";
-export { SimulatorError, type SimulatorErrorCode } from "./errors.ts";
+export { type FormatErrorCode, SimulatorError, type SimulatorErrorCode } from "./errors.ts";
 export { type DotOptions, readDot } from "./formats/dot.ts";
-export { FormatError, type FormatErrorCode, type FormatPosition } from "./formats/errors.ts";
+export { FormatError, type FormatPosition } from "./formats/errors.ts";
 export type { Layout, LayoutOptions, Link } from "./formats/layout.ts";
 export { readOperatorsJson, readOperatorsJsonl } from "./formats/operators-json.ts";
 export { readStg, type StgOptions } from "./formats/stg.ts";

@@ -133,3 +133,19 @@ test("hundreds run at once, with a thousand waiting, and many become ready at on
     }
   }
 });
+
+test("what never ends is abandoned by what else lasts, whether planned alone or with the base", () => {
+  const outcomes = [false, true].flatMap((isMore) => {
+    const simulator = simulatorOf(2, []);
+    simulator.addOperator(1, 100, 0, 0, 0);
+    const held = simulator.addTensor(0, 5, true);
+    simulator.mark();
+    const operator = simulator.addOperator(0, 5, 0, 8, 0);
+    // It waits for its own output.
+    simulator.addInput(operator, simulator.addOutput(operator, 1, false));
+    // A change of the base, without effect, makes it more than an overlay.
+    if (isMore) simulator.setHeld(held, 0, true);
+    return [99, 100].map((abandonAboveScore) => simulator.run({ abandonAboveScore }).outcome);
+  });
+  expect(outcomes).toEqual(["abandoned", "standstill", "abandoned", "standstill"]);
+});

@@ -62,7 +62,7 @@ const addition = fc.record({
   /** A new tensor before the operators. */
   tensor: fc.option(fc.record({ accelerator: fc.nat(), bytes: few, held: fc.boolean() }), { freq: 2 }),
 });
-const cluster = fc.record({
+export const cluster = fc.record({
   accelerators: fc.integer({ min: 1, max: 6 }),
   engines: fc.array(fc.integer({ min: 1, max: 2 }), { minLength: 6, maxLength: 6 }),
   /** Without links, accelerators that exchange nothing have nothing to do with each other. */
@@ -188,45 +188,49 @@ class Builder {
   }
 }
 
-export const program: fc.Arbitrary<Program> = fc
-  .record({
-    cluster,
-    tensors: fc.array(tensor, { maxLength: 6 }),
-    base: addition,
-    candidates: fc.array(addition, { minLength: 1, maxLength: 3 }),
-    /** Every candidate has only new operators behind all of the base, as a scheduler lays them. */
-    areAllPlain: fc.constantFrom(true, true, false),
-  })
-  .map(({ cluster: it, tensors, base, candidates, areAllPlain }) => {
-    const builder = new Builder(it.accelerators, it.nowNs);
-    const calls = [...tensors.flatMap((each) => builder.tensor(each)), ...builder.addition(base, false)];
-    return {
-      options: {
-        topology: {
-          accelerators: it.accelerators,
-          portCapacity: it.engines.slice(0, it.accelerators),
-          linkCapacity: it.links,
-          // Some pairs share a link, some take two, some none.
-          route: (source: number, destination: number) =>
-            [...new Set([source + destination, 3 * source + 2 * destination])]
-              .map((link) => link % (it.links.length + 1))
-              .filter((link, at, all) => link < it.links.length && all.indexOf(link) === at),
+export const program: fc.Arbitrary<Program> = programOn(cluster);
+
+export function programOn(clusters: typeof cluster): fc.Arbitrary<Program> {
+  return fc
+    .record({
+      cluster: clusters,
+      tensors: fc.array(tensor, { maxLength: 6 }),
+      base: addition,
+      candidates: fc.array(addition, { minLength: 1, maxLength: 3 }),
+      /** Every candidate has only new operators behind all of the base, as a scheduler lays them. */
+      areAllPlain: fc.constantFrom(true, true, false),
+    })
+    .map(({ cluster: it, tensors, base, candidates, areAllPlain }) => {
+      const builder = new Builder(it.accelerators, it.nowNs);
+      const calls = [...tensors.flatMap((each) => builder.tensor(each)), ...builder.addition(base, false)];
+      return {
+        options: {
+          topology: {
+            accelerators: it.accelerators,
+            portCapacity: it.engines.slice(0, it.accelerators),
+            linkCapacity: it.links,
+            // Some pairs share a link, some take two, some none.
+            route: (source: number, destination: number) =>
+              [...new Set([source + destination, 3 * source + 2 * destination])]
+                .map((link) => link % (it.links.length + 1))
+                .filter((link, at, all) => link < it.links.length && all.indexOf(link) === at),
+          },
+          transferNs: (source: number, destination: number, bytes: number) =>
+            1 + ((5 * source + 3 * destination + bytes) % 7),
+          agingNs: it.agingNs,
+          reserveNs: it.reserveNs,
         },
-        transferNs: (source: number, destination: number, bytes: number) =>
-          1 + ((5 * source + 3 * destination + bytes) % 7),
-        agingNs: it.agingNs,
-        reserveNs: it.reserveNs,
-      },
-      nowNs: it.nowNs,
-      accelerators: Array.from({ length: it.accelerators }, (_, index) => ({
-        capacityBytes: it.capacityBytes,
-        fixedBytes: index,
-        usedBytes: it.usedBytes,
-        granularityBytes: it.granularityBytes,
-      })),
-      base: calls,
-      candidates: candidates.map((each) =>
-        builder.copy().addition({ ...each, isPlain: each.isPlain || areAllPlain }, true),
-      ),
-    };
-  });
+        nowNs: it.nowNs,
+        accelerators: Array.from({ length: it.accelerators }, (_, index) => ({
+          capacityBytes: it.capacityBytes,
+          fixedBytes: index,
+          usedBytes: it.usedBytes,
+          granularityBytes: it.granularityBytes,
+        })),
+        base: calls,
+        candidates: candidates.map((each) =>
+          builder.copy().addition({ ...each, isPlain: each.isPlain || areAllPlain }, true),
+        ),
+      };
+    });
+}

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type Dag, type LayoutOptions, readOperatorsJson, simulateDag } from "../index.ts";
+import { exactMovingNs } from "./testing/exact-link.ts";
 
 interface Case {
   readonly operators: readonly { durationNs: number; outputBytes: number; inputs: readonly number[]; fixed: number }[];
@@ -43,7 +44,7 @@ function slowListScheduling({ operators, accelerators, link }: Case): number[] {
   for (const index of order) {
     const { inputs, durationNs, fixed } = operators[index] ?? { inputs: [], durationNs: 0, fixed: -1 };
     const arrival = (input: number, at: number) => {
-      const transferNs = link.latencyNs + Math.ceil(((operators[input]?.outputBytes ?? 0) / link.bytesPerSecond) * 1e9);
+      const transferNs = link.latencyNs + exactMovingNs(operators[input]?.outputBytes ?? 0, link.bytesPerSecond);
       return (doneNs[input] ?? 0) + (on[input] === at ? 0 : Math.max(1, transferNs));
     };
     const start = (at: number) => Math.max(freeNs[at] ?? 0, ...inputs.map((input) => arrival(input, at)));

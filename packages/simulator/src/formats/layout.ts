@@ -1,4 +1,5 @@
 import type { DagAccelerator } from "../dag.ts";
+import { linkNs } from "../link.ts";
 import { FormatError, quoted } from "./errors.ts";
 import { readersOf } from "./order.ts";
 
@@ -142,7 +143,7 @@ function arrivalsOf({ inputs, accelerator, outputBytes }: OpenGraph, index: numb
     const from = accelerator[input] ?? 0;
     const done = doneNs[input] ?? 0;
     const bytes = outputBytes[input] ?? 0;
-    const arrival = done + Math.max(1, link.latencyNs + Math.ceil((bytes / link.bytesPerSecond) * 1e9));
+    const arrival = done + linkNs(link, bytes);
     localNs.set(from, Math.max(localNs.get(from) ?? 0, done));
     if (from === latestFrom) latestNs = Math.max(latestNs, arrival);
     else if (arrival > latestNs) {

@@ -1,4 +1,5 @@
-import { FormatError, type FormatErrorCode, type FormatPosition } from "./errors.ts";
+import type { FormatErrorCode } from "../errors.ts";
+import { FormatError, type FormatPosition } from "./errors.ts";
 
 /** The text of a file, and how its readers refuse it: by offset, which becomes a line and a column only in an error. */
 export class Source {

@@ -33,7 +33,7 @@ describe("STG", () => {
     const inline = "2\n0 0 0\n1 5 1 0 0\n2 7 1 1 61\n3 0 1 2 0\n";
     const dag = readStg(costs, { ...options, timeUnitNs: 1, communication: "uniform" });
     expect(dag).toEqual(readStg(inline, { ...options, timeUnitNs: 1, communication: "uniform" }));
-    // 61 is where ceil(61 / 1e9 · 1e9) would be 62.
+    // 61 is where floating point would make it 62.
     expect(simulateDag(dag)).toMatchObject({ makespanNs: 5 + 61 + 7, transfers: [{ startNs: 5, doneNs: 66 }] });
   });
 

@@ -42,8 +42,7 @@ export function readStg(content: string | Uint8Array, options: StgOptions): Dag 
   );
 }
 
-/** The hair above 1e9 keeps `ceil(bytes / rate)` in floating point from rounding a whole number of nanoseconds up to the next. */
-const ONE_BYTE_PER_NS: Link = { latencyNs: 0, bytesPerSecond: 1e9 + 1e-6 };
+const ONE_BYTE_PER_NS: Link = { latencyNs: 0, bytesPerSecond: 1e9 };
 
 interface StgEntry {
   readonly at: number;

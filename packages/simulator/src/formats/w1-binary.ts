@@ -1,5 +1,6 @@
 import type { Dag } from "../dag.ts";
-import { FormatError, type FormatErrorCode } from "./errors.ts";
+import type { FormatErrorCode } from "../errors.ts";
+import { FormatError } from "./errors.ts";
 import { ACCELERATORS_MAX, isCount, refuse } from "./layout.ts";
 import { w1Graph } from "./w1-graph.ts";
 import { requireIndices, requireOffsets, type W1Columns, type W1Fail, type W1Field } from "./w1-nodes.ts";

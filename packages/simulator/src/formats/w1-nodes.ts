@@ -1,4 +1,4 @@
-import type { FormatErrorCode } from "./errors.ts";
+import type { FormatErrorCode } from "../errors.ts";
 
 /** The fields of a W1 file that hold one number per node, edge or duration model. */
 export type W1Field = "res" | "est" | "memAcc" | "succPtr" | "succ" | "predPtr" | "pred" | "x" | "bytes" | "a" | "b";

@@ -1,3 +1,4 @@
+import { exactMovingNs } from "./exact-link.ts";
 import type { W1Parts } from "./w1-writer.ts";
 
 /**
@@ -11,7 +12,7 @@ export function runW1(parts: W1Parts, keepsWhole: boolean): { doneNs: number[]; 
   const durations = nodes.map(({ model, x, resource, bytes }) => {
     const [constant = 0, slope = 0] = [a[model], b[model]];
     if (resource < accelerators) return Math.round(1e6 * (constant + slope * x));
-    return Math.round(1e6 * constant) + Math.ceil((bytes / (1000 / slope)) * 1e9);
+    return Math.round(1e6 * constant) + exactMovingNs(bytes, 1000 / slope);
   });
   const readers = nodes.map((_, node) => nodes.flatMap(({ preds }, reader) => (preds.includes(node) ? [reader] : [])));
   const isTransfer = (node: number) => (nodes[node]?.resource ?? 0) >= accelerators;
