@@ -179,3 +179,80 @@ test("an absent accelerator joins with the weights of all templates", () => {
   driver.run();
   expect(driver.outcomes).toEqual([`${first} done`]);
 });
+
+/** One operator with weights on each of the accelerators. */
+function single(
+  name: string,
+  accelerators: readonly string[],
+  weights: Readonly<Record<string, number>>,
+): TemplateSpec {
+  return {
+    name,
+    symbols: ["bytes"],
+    operators: [{ name: "op", outputs: { y: { shape: ["bytes"], dtype: "int8" } }, weights }],
+    outputs: { y: "op.y" },
+    partitions: accelerators.map((accelerator) => ({ name: accelerator, accelerators: [accelerator], layout: [0] })),
+  };
+}
+
+test.each(["guaranteed", "predicted"] as const)(
+  "weights are checked for accelerators that are down, so that these can always return (%s)",
+  (memorySafety) => {
+    const accelerators = [
+      { name: "a0", kind: "demo", hbmBytes: 1000, externalBaselineBytes: 100, absent: true },
+      { name: "a1", kind: "demo", hbmBytes: 1000 },
+    ];
+    const cluster = compileCluster({ accelerators, defaultLink: { latencyNs: 1, bytesPerSecond: 1e9 } });
+    const graph = new GlobalMappingGraph(cluster, memorySafety);
+    graph.registerTemplate(single("first", ["a0"], { u: 600 }));
+    expect(() => graph.registerTemplate(single("size", ["a1"], { u: 100 }))).toThrow(
+      expect.objectContaining({ code: "WEIGHTS_MISMATCH" }),
+    );
+    expect(() => graph.registerTemplate(single("large", ["a1", "a0"], { v: 301 }))).toThrow(
+      expect.objectContaining({ code: "NEVER_FITS", message: expect.stringContaining('"a0"') }),
+    );
+    expect(graph.ledger.fixedBytes(1)).toBe(0);
+    graph.registerTemplate(single("same", ["a0"], { u: 600 }));
+    graph.registerTemplate(single("last", ["a0"], { v: 300 }));
+    expect(graph.returnAccelerator(0)).toEqual([
+      { accelerator: 0, name: "u", bytes: 600 },
+      { accelerator: 0, name: "v", bytes: 300 },
+    ]);
+    expect(graph.ledger.fixedBytes(0)).toBe(1000);
+    graph.validate();
+  },
+);
+
+test("weights leave a request that waits a partition that is there", () => {
+  const { graph, driver } = world(1000, ["a0"]);
+  graph.registerTemplate(single("big", ["a0", "a1"], {}));
+  const opening = { label: "", rank: 0, deadlineNs: Number.POSITIVE_INFINITY, concurrentInstances: 1, chains: 1 };
+  graph.openRequest(
+    {
+      ...opening,
+      id: 0,
+      limits: [{ template: "big", symbols: { bytes: 900 } }],
+      mayPause: false,
+      allowedPartitions: null,
+      endsWithInstances: false,
+    },
+    driver.nowNs,
+  );
+  expect(() => graph.registerTemplate(single("heavy", ["a1"], { v: 100 }))).toThrow(
+    expect.objectContaining({
+      code: "NEVER_FITS",
+      details: expect.objectContaining({ accelerator: 1, neededBytes: 900, availableBytes: 880 }),
+    }),
+  );
+  expect(graph.ledger.fixedBytes(1)).toBe(20);
+  graph.registerTemplate(single("light", ["a1"], { v: 80 }));
+  graph.returnAccelerator(0);
+  graph.registerTemplate(single("heavier", ["a1"], { w2: 100 }));
+  expect(graph.ledger.fixedBytes(1)).toBe(200);
+});
+
+test("what is down stays down when it is drained", () => {
+  const { graph, driver } = world(1000, ["a0"]);
+  graph.drainAccelerator(0, driver.nowNs);
+  expect(graph.availability(0)).toBe("down");
+});

@@ -20,6 +20,7 @@ import { buildInstance, linkInstance, outputTensors, type Submission } from "./i
 import { type IssuedOperator, issueOperator } from "./issue.ts";
 import { ResidencyLedger } from "./ledger.ts";
 import type { InstanceNode, OperatorNode, RequestId, RequestNode, TransferNode } from "./nodes.ts";
+import { checkOpening, newRequest, type RequestOpening } from "./opening.ts";
 import { sharedPartitions } from "./partitions.ts";
 import {
   abortOperator,
@@ -39,29 +40,6 @@ import { type CompiledPartition, compileTemplate, type Template } from "./templa
 import type { AcceleratorIndex, InstanceId, IssueNumber, TemplateSpec, TransferNumber } from "./types.ts";
 import { validateGraph } from "./validate-graph.ts";
 import { loadWeights } from "./weights.ts";
-
-export interface RequestOpening {
-  /** Rising; a number ever used is refused. */
-  readonly id: RequestId;
-  readonly label: string;
-  /** Priority class, 0 is the most urgent. */
-  readonly rank: number;
-  readonly deadlineNs: number;
-  /** The largest instance per template that it may submit, or null to claim only what is submitted. */
-  readonly limits: readonly { readonly template: string; readonly symbols: Readonly<Record<string, number>> }[] | null;
-  readonly concurrentInstances: number;
-  /** Sequences of instances that continue one another, or stand alone, at the same time; each holds what it retains. A whole number from 1. */
-  readonly chains: number;
-  /**
-   * It may stand still for as long as it likes with results that it holds, so that what it may come to need is set aside. Otherwise
-   * it goes on by itself once it has started, until it is closed and has released what it retained.
-   */
-  readonly mayPause: boolean;
-  /** Names of partitions it may be laid on; null for all of its templates'. */
-  readonly allowedPartitions: readonly string[] | null;
-  /** It leaves the graph with its last instance, and takes further ones until then. */
-  readonly endsWithInstances: boolean;
-}
 
 /** Where an operator could be laid, or what is lacking. */
 export interface PlacementOption {
@@ -156,30 +134,7 @@ export class GlobalMappingGraph {
     }
     checkOpening(opening);
     const limits = opening.limits?.map(({ template, symbols }) => this.template(template).bind(symbols)) ?? null;
-    const count = this.cluster.accelerators.length;
-    const request: RequestNode = {
-      id: opening.id,
-      label: opening.label,
-      rank: opening.rank,
-      deadlineNs: opening.deadlineNs,
-      openedNs: nowNs,
-      limits,
-      concurrentInstances: opening.concurrentInstances,
-      chains: opening.chains,
-      allowedPartitions: opening.allowedPartitions,
-      endsWithInstances: opening.endsWithInstances,
-      partition: null,
-      growing: limits !== null && !opening.mayPause,
-      moment: "rest",
-      accelerators: [],
-      reservedBytes: new Float64Array(count),
-      usedBytes: new Float64Array(count),
-      workspaceBytes: new Float64Array(count),
-      begunInstances: 0,
-      instances: new Set(),
-      closed: false,
-      relocating: false,
-    };
+    const request = newRequest(opening, limits, this.cluster.accelerators.length, nowNs);
     if (limits !== null) requireFeasible(this.#state, request);
     this.#lastRequest = opening.id;
     this.#state.requests.set(request.id, request);
@@ -493,18 +448,6 @@ export class GlobalMappingGraph {
   validate(): void {
     validateGraph(this.#state);
   }
-}
-
-function checkOpening({ id, rank, deadlineNs, concurrentInstances, chains }: RequestOpening): void {
-  const faults: string[] = [];
-  if (!(Number.isSafeInteger(rank) && rank >= 0)) faults.push(`rank ${rank} is not a whole number from 0`);
-  if (!(deadlineNs >= 0)) faults.push(`deadline ${deadlineNs} ns is not a number from 0`);
-  if (!(Number.isSafeInteger(concurrentInstances) && concurrentInstances >= 1)) {
-    faults.push(`concurrentInstances ${concurrentInstances} is not a whole number from 1`);
-  }
-  if (!(Number.isSafeInteger(chains) && chains >= 1)) faults.push(`chains ${chains} is not a whole number from 1`);
-  if (faults.length > 0)
-    throw new SubmissionError("INVALID_REQUEST", `request ${id} refused: ${faults.join("; ")}`, { request: id });
 }
 
 export interface GraphCounts {

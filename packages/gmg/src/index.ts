@@ -27,7 +27,7 @@ export { ExpressionError, type ExpressionValueCode, ExpressionValueError } from 
 export type { Program } from "./expression-program.ts";
 export { compareUrgency, Frontier } from "./frontier.ts";
 export type { Shortage } from "./grants.ts";
-export { GlobalMappingGraph, type GraphCounts, type PlacementOption, type RequestOpening } from "./graph.ts";
+export { GlobalMappingGraph, type GraphCounts, type PlacementOption } from "./graph.ts";
 export { IllegalMoveError, SubmissionError, type SubmissionErrorCode } from "./graph-errors.ts";
 export { type Availability, type GraphEffects, isInDoubt, type Outcome } from "./graph-state.ts";
 export type { OutputReference, Submission } from "./insert.ts";
@@ -45,6 +45,7 @@ export type {
   TensorNode,
   TransferNode,
 } from "./nodes.ts";
+export type { RequestOpening } from "./opening.ts";
 export type {
   BufferRow,
   Columns,

@@ -447,12 +447,7 @@ export class MasterCore {
     throw new UnknownAcceleratorError(accelerator, this.graph.cluster.accelerators.length);
   }
 
-  #tellAccelerator<Name extends AcceleratorNoticeName>(
-    name: Name,
-    accelerator: number,
-    atNs: number,
-    reason = "",
-  ): void {
+  #tellAccelerator<N extends AcceleratorNoticeName>(name: N, accelerator: number, atNs: number, reason = ""): void {
     const acceleratorName = this.graph.cluster.accelerators[accelerator]?.name ?? "";
     this.#reaction.notices.push({ name, value: { accelerator, acceleratorName, reason, atNs } } as Notice);
   }

@@ -103,7 +103,7 @@ export interface Notices {
   };
   /** Its results are made again elsewhere, where they can; what cannot go on fails. */
   acceleratorLost: AcceleratorNotice;
-  /** It can be placed on: for the first time, or again. */
+  /** It is there for the first time, or again, and can be placed on unless it is drained: `reason` says so then. */
   acceleratorReturned: AcceleratorNotice;
   /** Nothing more is placed there. */
   acceleratorDraining: AcceleratorNotice;

@@ -110,13 +110,17 @@ export class SliceScheduler extends GuardedEmitter<Notices> {
 
   /**
    * Nothing more is placed on an accelerator; what is placed there runs to its end, and then `acceleratorDrained` is emitted. Requests
-   * that wait and have nowhere else to go fail. Throws UNKNOWN_ACCELERATOR.
+   * that wait and have nowhere else to go fail. It holds until `resumeAccelerator`, whether the accelerator is there, lost, or not there
+   * yet; a second call does nothing. Throws UNKNOWN_ACCELERATOR.
    */
   drainAccelerator(name: string): void {
     this.#ask({ type: "acceleratorDrained", accelerator: this.#core.graph.cluster.indexOf(name) });
   }
 
-  /** Ends draining. Does nothing to an accelerator that is not being drained. Throws UNKNOWN_ACCELERATOR. */
+  /**
+   * Ends draining: an accelerator that is there can be placed on at once, one that is not when its executor says that it returned. Does
+   * nothing to one that is not being drained. Throws UNKNOWN_ACCELERATOR.
+   */
   resumeAccelerator(name: string): void {
     this.#ask({ type: "acceleratorResumed", accelerator: this.#core.graph.cluster.indexOf(name) });
   }
