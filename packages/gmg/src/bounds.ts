@@ -3,7 +3,7 @@
  * template on each partition (docs/chain-cover.md), given where an instance's inputs are.
  */
 import type { Binding } from "./binding.ts";
-import { addInto, maxInto } from "./byte-vectors.ts";
+import { maxInto } from "./byte-vectors.ts";
 import type { Cluster } from "./cluster.ts";
 import { type InstanceBound, InstanceBounds } from "./cover-bound.ts";
 import type { Moment } from "./cover-order.ts";
@@ -80,6 +80,14 @@ export function limitsNeed(
     const key = partition.acceleratorOf.join();
     raise(layouts, key, arriving.bytes);
     maxInto(workspaceBytes, arriving.workspaceBytes);
+    // What is bound to a slot may be kept and then stays; where nothing is bound, all of it may go with the end of an operator.
+    const fresh = needAt(
+      bound,
+      binding,
+      binding.template.slots.map(() => null),
+      moment,
+    );
+    maxInto(workspaceBytes, fresh.workspaceBytes);
     maxInto(lingering, copiesOfOutputs(binding, partition, cluster));
     if (binding.template.inputSlots > 0) {
       const step = needAt(bound, binding, homesOfReaders(binding.template, partition), moment).bytes;
@@ -88,7 +96,8 @@ export function limitsNeed(
     }
   }
   const bytes = new Float64Array(count);
-  for (const part of layouts.values()) for (let chain = 0; chain < chains; chain++) addInto(bytes, part);
+  for (const part of layouts.values())
+    for (let a = 0; a < count; a++) bytes[a] = (bytes[a] as number) + chains * (part[a] as number);
   const instances = Math.max(chains, concurrentInstances);
   for (let a = 0; a < count; a++) {
     const further = (instances - chains) * (steps[a] as number) + instances * (lingering[a] as number);

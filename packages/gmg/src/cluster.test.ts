@@ -28,6 +28,7 @@ describe("a sound cluster", () => {
       baselineBytes: 0,
       granularityBytes: 1,
       copyEngines: 1,
+      absent: false,
     });
     expect(cluster.accelerators[1]?.capacityBytes).toBe(140 * GIB);
     expect(cluster.linkCapacity).toEqual([]);

@@ -59,7 +59,10 @@ export function buildInstance(
       );
     }
   }
-  const { id, symbols, label, allowedPartitions: restriction } = submission;
+  const { id, label } = submission;
+  // Kept for as long as results of it are: not the caller's objects.
+  const symbols = { ...submission.symbols };
+  const restriction = submission.allowedPartitions === null ? null : [...submission.allowedPartitions];
   const instance = newInstance({
     request,
     origin: originOf({ id, template, symbols, label, restriction }, inputs),

@@ -25,10 +25,15 @@ export interface RequestOpening {
   readonly endsWithInstances: boolean;
 }
 
+/** The frontier keeps a list per class. */
+const RANK_MAX = 65_535;
+
 /** Throws INVALID_REQUEST with everything that is wrong at once. */
 export function checkOpening({ id, rank, deadlineNs, concurrentInstances, chains, limits }: RequestOpening): void {
   const faults: string[] = [];
-  if (!(Number.isSafeInteger(rank) && rank >= 0)) faults.push(`rank ${rank} is not a whole number from 0`);
+  if (!(Number.isSafeInteger(rank) && rank >= 0 && rank <= RANK_MAX)) {
+    faults.push(`rank ${rank} is not a whole number from 0 to ${RANK_MAX}`);
+  }
   if (!(deadlineNs >= 0)) faults.push(`deadline ${deadlineNs} ns is not a number from 0`);
   if (!(Number.isSafeInteger(concurrentInstances) && concurrentInstances >= 1)) {
     faults.push(`concurrentInstances ${concurrentInstances} is not a whole number from 1`);

@@ -78,12 +78,19 @@ export function forgetTensorIfGone(state: GraphState, tensor: TensorNode): void 
   const producer = tensor.producer.state;
   if (tensor.copies.length > 0 || producer === "unscheduled") return;
   // It was lost, and is wanted: it can perhaps be made again.
-  if (producer === "done" && (tensor.retained || tensor.unissuedConsumers > 0)) return;
+  if (producer === "done" && (tensor.retained || isStillRead(tensor))) return;
   if (tensor.producer.issueNumber >= 0 && state.issued.has(tensor.producer.issueNumber)) return;
   if (!state.tensors.delete(tensor.id)) return;
   const { instance } = tensor.producer;
   instance.liveTensors -= 1;
   forgetInstanceIfGone(state, instance);
+}
+
+/** By operators that are to be issued, or were and have to be again. */
+function isStillRead({ unissuedConsumers, consumers }: TensorNode): boolean {
+  if (unissuedConsumers > 0) return true;
+  for (const { state } of consumers) if (state === "issued") return true;
+  return false;
 }
 
 /** The application needs the request no longer: it ends when its last instance has left the graph. */

@@ -129,6 +129,7 @@ describe("a sound template", () => {
         name: "one",
         index: 0,
         accelerators: [2],
+        used: [2],
         acceleratorOf: [2, 2],
         weights: [
           { accelerator: 2, name: "w0", bytes: 300 },
@@ -140,6 +141,7 @@ describe("a sound template", () => {
         name: "two",
         index: 1,
         accelerators: [1, 0],
+        used: [0, 1],
         acceleratorOf: [0, 1],
         weights: [
           { accelerator: 0, name: "w0", bytes: 300 },
