@@ -1,4 +1,4 @@
-import { compileCluster, GlobalMappingGraph, type TemplateSpec } from "@slicescheduler/gmg";
+import { compileCluster, GlobalMappingGraph, type RequestOpening, type TemplateSpec } from "@slicescheduler/gmg";
 import { expect, test } from "vitest";
 import { Driver } from "../test/driver.ts";
 
@@ -109,7 +109,7 @@ test("results lost with an accelerator are made again elsewhere, from the beginn
 });
 
 test("a retained result that survives is where the work starts again", () => {
-  const { driver, open, submit } = world();
+  const { graph, driver, open, submit } = world();
   open(0);
   const first = submit(0, 0);
   driver.run();
@@ -120,6 +120,8 @@ test("a retained result that survives is where the work starts again", () => {
   driver.run();
   expect(driver.outcomes).toEqual([`${first} done`, `${second} done`]);
   expect(driver.runs.get(`${first}/1`)).toBe(1);
+  // The request lies on the other partition, and its first result does not.
+  expect([graph.request(0).partition, graph.isIdle(1)]).toEqual(["right", false]);
 });
 
 test("what has no partition left fails with the reason, and is refused from then on", () => {
@@ -195,6 +197,19 @@ function single(
   };
 }
 
+const opening: RequestOpening = {
+  id: 0,
+  label: "",
+  rank: 0,
+  deadlineNs: Number.POSITIVE_INFINITY,
+  limits: null,
+  concurrentInstances: 1,
+  chains: 1,
+  mayPause: false,
+  allowedPartitions: null,
+  endsWithInstances: false,
+};
+
 test.each(["guaranteed", "predicted"] as const)(
   "weights are checked for accelerators that are down, so that these can always return (%s)",
   (memorySafety) => {
@@ -226,18 +241,7 @@ test.each(["guaranteed", "predicted"] as const)(
 test("weights leave a request that waits a partition that is there", () => {
   const { graph, driver } = world(1000, ["a0"]);
   graph.registerTemplate(single("big", ["a0", "a1"], {}));
-  const opening = { label: "", rank: 0, deadlineNs: Number.POSITIVE_INFINITY, concurrentInstances: 1, chains: 1 };
-  graph.openRequest(
-    {
-      ...opening,
-      id: 0,
-      limits: [{ template: "big", symbols: { bytes: 900 } }],
-      mayPause: false,
-      allowedPartitions: null,
-      endsWithInstances: false,
-    },
-    driver.nowNs,
-  );
+  graph.openRequest({ ...opening, limits: [{ template: "big", symbols: { bytes: 900 } }] }, driver.nowNs);
   expect(() => graph.registerTemplate(single("heavy", ["a1"], { v: 100 }))).toThrow(
     expect.objectContaining({
       code: "NEVER_FITS",
@@ -255,4 +259,20 @@ test("what is down stays down when it is drained", () => {
   const { graph, driver } = world(1000, ["a0"]);
   graph.drainAccelerator(0, driver.nowNs);
   expect(graph.availability(0)).toBe("down");
+});
+
+test("a request that holds nothing keeps its place unless just that is drained", () => {
+  const { graph, driver } = world();
+  graph.registerTemplate(single("single", ["a1"], {}));
+  graph.openRequest(opening, driver.nowNs);
+  const instance = { inputs: {}, retain: [], allowedPartitions: null, label: "" };
+  graph.insert({ ...instance, id: 0, template: "single", symbols: { bytes: 10 } }, 0, driver.nowNs);
+  driver.run();
+  expect([graph.request(0).partition, graph.isIdle(1)]).toEqual(["a1", true]);
+  graph.drainAccelerator(3, driver.nowNs);
+  expect(graph.request(0).partition).toBe("a1");
+  graph.drainAccelerator(1, driver.nowNs);
+  expect(graph.request(0).partition).toBe(null);
+  graph.closeRequest(0);
+  expectAtRest(graph);
 });

@@ -16,14 +16,10 @@ type Obstacle =
   | { readonly kind: "noPartition" };
 
 /**
- * Throws NEVER_FITS with numbers, ACCELERATOR_UNAVAILABLE when it would fit were other accelerators there,
- * UNKNOWN_PARTITION when its templates have none in common, or INVALID_REQUEST when its limits allow no template at all.
+ * Throws NEVER_FITS with numbers, ACCELERATOR_UNAVAILABLE when it would fit were other accelerators there, or
+ * UNKNOWN_PARTITION when its templates have none in common.
  */
 export function requireFeasible(state: GraphState, request: RequestNode): void {
-  if (request.limits?.length === 0) {
-    const reason = "its limits name no template; name every one that it may submit, or leave limits out";
-    throw new SubmissionError("INVALID_REQUEST", `request ${request.id} refused: ${reason}`, { request: request.id });
-  }
   const obstacle = obstacleTo(state, request);
   if (obstacle === null) return;
   const { id } = request;
