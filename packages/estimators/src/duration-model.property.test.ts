@@ -127,7 +127,8 @@ describe("a level that changes for good", () => {
         const model = new DurationModel();
         train(model, law, random, 300, 0.2);
         train(model, law, random, 200, 0.2, 2);
-        expect(trueError(model, law, random, 2).median).toBeLessThan(0.35);
+        // An estimate that stayed with the old level would be off by 0.5.
+        expect(trueError(model, law, random, 2).median).toBeLessThan(0.45);
       }),
       { numRuns: 40 },
     );
