@@ -32,10 +32,7 @@ export default defineConfig((cli) =>
       sourcemap: true,
       clean: cli.dts !== false,
       // The type build sets baseUrl, which TypeScript 6 calls an error (TS5101) unless told so.
-      dts:
-        cli.dts === false
-          ? false
-          : { entry: typed, compilerOptions: { ignoreDeprecations: "6.0" } },
+      dts: cli.dts === false ? false : { entry: typed, compilerOptions: { ignoreDeprecations: "6.0" } },
     }),
   ),
 );
