@@ -36,11 +36,15 @@ export const measure: Measure = (args) => {
   const yardstick = Yardstick.build();
   const cases: Record<string, ReturnType<typeof measureCase>> = {};
   try {
-    for (const it of CASES) cases[it.name] = measureCase(it, yardstick);
+    for (const it of CASES) {
+      progress(`W1 ${it.name}`);
+      cases[it.name] = measureCase(it, yardstick);
+    }
   } finally {
     yardstick?.close();
   }
   const cost = args.includes("--no-cost") ? [] : costs();
+  progress("the same workload");
   const sameWorkload = sameAsGenerated();
   const lines = Object.entries(cases).map(
     ([name, it]) =>
@@ -54,9 +58,26 @@ export const measure: Measure = (args) => {
       (it) => `${it.accelerators} accelerators × ${it.operators} operators: ${it.nsPerOperator} ns per operator`,
     ),
   );
+  if (yardstick === null) lines.push(WHY_NO_RATIOS);
   lines.push("For comparison, the paper: 177 operators/ms, on its machine and its workload.");
-  return { text: lines.join("\n"), json: { cases, cost, sameWorkload, allocatedBytesPerOperator: allocation() } };
+  return {
+    text: lines.join("\n"),
+    json: {
+      cases,
+      whyNoRatios: yardstick === null ? WHY_NO_RATIOS : null,
+      cost,
+      sameWorkload,
+      allocatedBytesPerOperator: allocation(),
+    },
+  };
 };
+
+/** On stderr, so that stdout stays the result. */
+const progress = (what: string) => process.stderr.write(`measuring ${what} …\n`);
+
+const WHY_NO_RATIOS =
+  "There are no ratios: the C++ programs were not built. They need ../shared/yardstick/limit.cpp and straightforward.cpp, seen from here, " +
+  "and clang++ or g++ that compiles them with -O3 -march=native.";
 
 const same = (it: boolean | null) => (it === true ? "as theirs" : "DIFFERENT");
 
@@ -147,6 +168,7 @@ function costs() {
   const sizes: [number, number][] = [1e3, 1e4, 1e5, 1e6].map((operators) => [64, operators]);
   sizes.push(...[8, 256, 1024].map((accelerators): [number, number] => [accelerators, 1e5]));
   return sizes.map(([accelerators, operators]) => {
+    progress(`${accelerators} accelerators × ${operators} operators`);
     const requests = Math.ceil(operators / OPERATORS_PER_REQUEST);
     const simulator = w1Simulator(accelerators, false);
     declareW1(simulator, w1(accelerators, requests, 1));

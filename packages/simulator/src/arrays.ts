@@ -5,3 +5,13 @@ export function grown<T extends Float64Array | Int32Array | Uint8Array>(array: T
   larger.set(array);
   return larger;
 }
+
+/** Stamps start again well before an Int32Array would wrap them. */
+export const STAMP_MAX: number = 2 ** 30;
+
+/** The stamp after `last`, which no element of `stamps` has; all are cleared where the numbers end. */
+export function nextStamp(last: number, stamps: Int32Array): number {
+  if (last < STAMP_MAX) return last + 1;
+  stamps.fill(0);
+  return 1;
+}

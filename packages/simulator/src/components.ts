@@ -30,7 +30,9 @@ class Groups {
 
 /**
  * Accelerators that no planned transfer connects, and that share no link, have nothing to do with each other: each component
- * can be simulated by itself, with its few records near each other, and gives the same result to the bit.
+ * can be simulated by itself, with its few records near each other, and gives the same result to the bit. That is so unless
+ * something does not fit, which stops all, or an intent waits until its turn changes with time (turns.ts), when any event matters;
+ * then `Evaluation` runs all together.
  */
 export class Components {
   count = 0;

@@ -63,6 +63,66 @@ test("a cycle is refused, naming its operators and no others", () => {
   const named = (name: string, ...inputs: string[]) => ({ ...operator, name, inputs });
   const operators = [named("start"), named("b", "a"), named("behind", "a"), named("a", "start", "b")];
   expect(() => simulateDag({ accelerators, operators })).toThrow(
-    expect.objectContaining({ code: "CYCLE", details: { operators: ["a", "b", "a"] } }),
+    expect.objectContaining({ code: "CYCLE", details: { operators: ["a", "b", "a"], count: 2 } }),
+  );
+});
+
+test("of a long cycle eight operators are named", () => {
+  const operators = Array.from({ length: 1000 }, (_, at) => ({
+    ...operator,
+    name: `x${at}`,
+    inputs: [`x${(at + 1) % 1000}`],
+  }));
+  let message = "";
+  try {
+    simulateDag({ accelerators, operators });
+  } catch (error) {
+    message = String(error);
+  }
+  expect(message.match(/x\d+/g)).toHaveLength(8);
+  expect(message).toContain("1000 in all");
+});
+
+test("errors of an operator or an accelerator name it", () => {
+  const operators = [operator, { ...operator, name: "late", durationNs: -1 }];
+  expect(() => simulateDag({ accelerators, operators })).toThrow(
+    expect.objectContaining({
+      code: "INVALID_DURATION",
+      message: expect.stringContaining('operator "late"'),
+      details: expect.objectContaining({ operator: "late" }),
+    }),
+  );
+  expect(() => simulateDag({ accelerators: [{ name: "a", hbmBytes: -1 }], operators })).toThrow('accelerator "a"');
+});
+
+test.each([
+  ["nothing", undefined],
+  ["null", null],
+  ["no accelerators", { operators: [] }],
+  ["no operators", { accelerators }],
+  ["a null operator", { accelerators, operators: [null] }],
+  ["an operator without a name", { accelerators, operators: [{ accelerator: "a", durationNs: 1 }] }],
+  ["null inputs", { accelerators, operators: [{ ...operator, inputs: null }] }],
+  ["a null link", { accelerators, operators: [operator], link: null }],
+])("%s is refused", (_, dag) => {
+  expect(() => simulateDag(dag as unknown as Dag)).toThrow(expect.objectContaining({ code: "DAG_INVALID" }));
+});
+
+test("times past 2^53 ns are refused, also where only what runs at the end goes past", () => {
+  const half = { accelerator: "a", durationNs: 2 ** 52 };
+  const operators = [
+    { ...half, name: "x" },
+    { ...half, name: "y", inputs: ["x"] },
+  ];
+  expect(() => simulateDag({ accelerators, operators })).toThrow(expect.objectContaining({ code: "TIME_OVERFLOW" }));
+  const apart = [operators[0], { ...half, name: "y", accelerator: "b" }] as Dag["operators"];
+  expect(simulateDag({ accelerators, operators: apart }).makespanNs).toBe(2 ** 52);
+});
+
+test("bytes past 2^53 on an accelerator are refused, not told inexactly", () => {
+  const most = Number.MAX_SAFE_INTEGER;
+  const operators = [{ ...operator, outputBytes: most, workspaceBytes: most }];
+  expect(() => simulateDag({ accelerators: [{ name: "a" }], operators })).toThrow(
+    expect.objectContaining({ code: "BYTES_OVERFLOW" }),
   );
 });

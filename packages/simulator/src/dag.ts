@@ -1,4 +1,5 @@
-import { requireWhole, SimulatorError } from "./errors.ts";
+import { checkDag } from "./dag-check.ts";
+import { requireWhole, SimulatorError, withContext } from "./errors.ts";
 import { linkNs } from "./link.ts";
 import { Simulator } from "./simulator.ts";
 import type { HbmSample, OutOfMemory, SimOperator, SimTensor, SimulatedTransfer } from "./types.ts";
@@ -57,9 +58,11 @@ export interface DagTimeline {
 
 /**
  * The timeline of a graph of operators on given accelerators: one call, no state. Throws `SimulatorError`: DAG_INVALID (a name
- * that is unknown or given twice), CYCLE (names its operators), UNKNOWN_ACCELERATOR, INVALID_DURATION, INVALID_BYTES, BYTES_OVERFLOW.
+ * that is unknown or given twice, a part that is missing), CYCLE (names up to 8 of its operators), UNKNOWN_ACCELERATOR, INVALID_DURATION, INVALID_BYTES, INVALID_RANK,
+ * BYTES_OVERFLOW, TIME_OVERFLOW; those of one operator or accelerator name it.
  */
 export function simulateDag(dag: Dag): DagTimeline {
+  checkDag(dag);
   const accelerators = indexNames("accelerator", dag.accelerators);
   const operators = indexNames("operator", dag.operators);
   const { latencyNs, bytesPerSecond } = dag.link ?? { latencyNs: 0, bytesPerSecond: 25e9 };
@@ -81,10 +84,12 @@ export function simulateDag(dag: Dag): DagTimeline {
   });
   simulator.begin(
     0,
-    dag.accelerators.map(({ hbmBytes = Number.MAX_SAFE_INTEGER, fixedBytes = 0 }) => ({
-      capacityBytes: hbmBytes,
-      fixedBytes,
-    })),
+    dag.accelerators.map(({ name, hbmBytes = Number.MAX_SAFE_INTEGER, fixedBytes = 0 }) => {
+      const of = `of accelerator ${JSON.stringify(name)}`;
+      requireWhole(hbmBytes, 0, `hbmBytes ${of}`, "INVALID_BYTES");
+      requireWhole(fixedBytes, 0, `fixedBytes ${of}`, "INVALID_BYTES");
+      return { capacityBytes: hbmBytes, fixedBytes };
+    }),
   );
   const added = addOperators(simulator, dag, accelerators, operators);
   const { outcome, makespanNs } = simulator.run({ timeline: true });
@@ -123,9 +128,11 @@ function addOperators(
           { operator: name, accelerator },
         );
       }
-      const operator = simulator.addOperator(on, durationNs, rank, index, workspaceBytes);
-      outputs.push(simulator.addOutput(operator, outputBytes, false));
-      return operator;
+      return withContext(`operator ${JSON.stringify(name)}`, { operator: name }, () => {
+        const operator = simulator.addOperator(on, durationNs, rank, index, workspaceBytes);
+        outputs.push(simulator.addOutput(operator, outputBytes, false));
+        return operator;
+      });
     },
   );
   for (const [index, { inputs = [] }] of dag.operators.entries()) {
@@ -174,8 +181,17 @@ function refuseCycle(operators: readonly DagOperator[], indexOf: ReadonlyMap<str
   }
   if (free.length === operators.length) return;
   const cycle = cycleNames(operators, indexOf, missing);
-  throw new SimulatorError("CYCLE", `the operators ${cycle.join(" → ")} wait for each other`, { operators: cycle });
+  const count = cycle.length - 1;
+  const named = count <= NAMED_MAX ? cycle : cycle.slice(0, NAMED_MAX);
+  const more = count <= NAMED_MAX ? "" : ` → … (${count} in all)`;
+  throw new SimulatorError("CYCLE", `the operators ${named.join(" → ")}${more} wait for each other`, {
+    operators: named,
+    count,
+  });
 }
+
+/** Of a cycle, in an error. */
+const NAMED_MAX = 8;
 
 /** From any operator left, upstream through those left, until one comes up again. */
 function cycleNames(

@@ -19,6 +19,8 @@ export type SimulatorErrorCode =
   | "INVALID_RUNNING"
   | "COPY_EXISTS"
   | "BYTES_OVERFLOW"
+  | "TIME_OVERFLOW"
+  | "RUN_FAILED"
   | "NO_ROUTE"
   | "PORTS_OVERCOMMITTED"
   | "DAG_INVALID"
@@ -88,4 +90,45 @@ export function requireWhole(value: number, min: number, what: string, code: Sim
 export function requireBelow(value: number, count: number, what: string, code: SimulatorErrorCode): void {
   if (Number.isInteger(value) && value >= 0 && value < count) return;
   throw new SimulatorError(code, `there is no ${what} ${value}, there are ${count}`, { [what]: value, count });
+}
+
+/** More bytes on an accelerator than a double counts exactly. */
+export function failBytes(accelerator: number, usedBytes: number): never {
+  throw new SimulatorError(
+    "BYTES_OVERFLOW",
+    `accelerator ${accelerator} would hold about ${usedBytes} bytes at once; sums are exact up to 2^53 − 1 bytes only`,
+    { accelerator, usedBytes },
+  );
+}
+
+/** A time past what a double counts exactly. */
+export function requireExactNs(atNs: number, beginNs: number): void {
+  if (atNs <= Number.MAX_SAFE_INTEGER) return;
+  throw new SimulatorError(
+    "TIME_OVERFLOW",
+    `the simulation began at ${beginNs} ns and reaches about ${atNs} ns; times are exact up to 2^53 − 1 ns only`,
+    { beginNs, atNs },
+  );
+}
+
+/** What a run threw, as an error of this package. */
+export function runFailed(error: unknown): SimulatorError {
+  if (error instanceof SimulatorError) return error;
+  const why = error instanceof Error ? error.message : String(error);
+  return new SimulatorError("RUN_FAILED", `the simulation stopped midway: ${why}`, { why }, { cause: error });
+}
+
+/** Whatever of this package is thrown inside says first what it is about. */
+export function withContext<T>(what: string, details: Readonly<Record<string, unknown>>, act: () => T): T {
+  try {
+    return act();
+  } catch (error) {
+    if (!(error instanceof SimulatorError)) throw error;
+    throw new SimulatorError(
+      error.code,
+      `${what}: ${error.message}`,
+      { ...error.details, ...details },
+      { cause: error },
+    );
+  }
 }

@@ -1,14 +1,17 @@
+import { nextStamp } from "./arrays.ts";
 import { Components } from "./components.ts";
+import { failBytes, requireExactNs } from "./errors.ts";
 import { advance, scoreBound, selectTransfers } from "./kernel.ts";
 import { loadComponent, loadOverlay, startComponent, startNext } from "./load.ts";
 import { ACCELERATOR, DONE, DURATION, INPUTS, PLACE, RANKS, TRANSFER } from "./nodes.ts";
 import type { Planned } from "./planned.ts";
-import { NOW, Run, TARGETS_DONE } from "./run.ts";
+import { NOW, Run, TARGETS_DONE, TURNS } from "./run.ts";
 
 /**
  * Runs what is planned. Components go one after the other, which gives the same result as all at once, as long as nothing stops
- * early; under an overlay only those that it touches go, together, and what is known of the others stays. Whatever stops early
- * for another reason than the score is run again, all components together, in the order of the execution model.
+ * early and no intent waits until the arbiter's order changes through time alone (turns.ts); under an overlay only those that it
+ * touches go, together, and what is known of the others stays. Whatever is not so, or stops early for another reason than the
+ * score, is run again, all components together, in the order of the execution model.
  *
  * Between two calls all counters are as at begin.
  */
@@ -29,7 +32,8 @@ export class Evaluation {
 
   // Of the base, once it was run alone.
   #baseIsKnown = false as boolean;
-  #baseFits = false as boolean;
+  /** Everything fitted, and components alone gave what all together give. */
+  #baseIsApart = false as boolean;
   #baseOperatorsDone = 0;
   /** By component: when it ended, operators done, and whether its records show that run. */
   #componentEndNs = new Float64Array(0);
@@ -67,7 +71,8 @@ export class Evaluation {
   /** Without an overlay. */
   evaluateAll(abandonAboveScore: number, timeline: boolean): void {
     this.#begin(abandonAboveScore, timeline);
-    if (abandonAboveScore < Number.POSITIVE_INFINITY || !this.#runAll()) this.#runExactly();
+    const isTogether = abandonAboveScore < Number.POSITIVE_INFINITY || (this.#baseIsKnown && !this.#baseIsApart);
+    if (isTogether || !this.#runAll()) this.#runExactly();
   }
 
   /** Runs the base of the overlays to come. */
@@ -79,26 +84,26 @@ export class Evaluation {
 
   /** Each component in turn; if this is the base, overlays need not run it again. */
   #runAll(): boolean {
-    this.#baseFits = this.#runEach(false);
+    this.#baseIsApart = this.#runEach(false);
     this.#baseOperatorsDone = this.operatorsDone;
     this.#baseIsKnown = true;
-    return this.#baseFits;
+    return this.#baseIsApart;
   }
 
   /** With an overlay, after `evaluateBase`. */
   evaluateOverlay(abandonAboveScore: number, timeline: boolean): void {
     this.#begin(abandonAboveScore, timeline);
-    if (!this.#baseFits || this.#planned.overfull !== -1) {
+    if (!this.#baseIsApart || this.#planned.overfull !== -1) {
       this.#runExactly();
       return;
     }
     this.#findActive();
-    if (timeline && !this.#runEach(true)) throw new Error("the base fitted before");
+    if (timeline && !this.#runEach(true)) throw new Error("the base went apart before");
     const { run } = this;
     const abandoned = this.#runActive(abandonAboveScore);
     // With a bound, what never ends is abandoned as soon as anything else lasts too long, also where the overlay has no part.
     const isBounded = abandonAboveScore < Number.POSITIVE_INFINITY;
-    if (run.failedAccelerator !== -1 || (isBounded && !abandoned && run.targetsLeft > 0)) {
+    if (run.failedAccelerator !== -1 || run.turned || (isBounded && !abandoned && run.targetsLeft > 0)) {
       this.#runExactly();
       return;
     }
@@ -132,7 +137,7 @@ export class Evaluation {
   }
 
   /**
-   * Each component alone, in turn; false when one does not fit, or does not at begin.
+   * Each component alone, in turn; false when one does not fit, or does not at begin, or is not independent of the others' events.
    * @param onlyPassive Those alone that the overlay does not touch and whose records show something else.
    */
   #runEach(onlyPassive: boolean): boolean {
@@ -151,7 +156,8 @@ export class Evaluation {
       if (planned.intents.size > 0) selectTransfers(run);
       startComponent(run, this.#components, component);
       advance(run, Number.POSITIVE_INFINITY);
-      if (run.failedAccelerator !== -1) {
+      this.#finishAlone(count, false);
+      if (run.failedAccelerator !== -1 || run.turned) {
         this.#restore(component);
         planned.intents.clear();
         return false;
@@ -192,13 +198,23 @@ export class Evaluation {
     for (let at = 0; at < this.#activeCount; at++) startComponent(run, this.#components, this.#active[at] as number);
     const abandoned = run.failedAccelerator === -1 && advance(run, abandonAboveScore);
     for (let at = 0; at < this.#activeCount; at++) this.#componentIsStale[this.#active[at] as number] = 1;
+    this.#finishAlone(this.#components.count - this.#activeCount + 1, abandoned);
     const { targetsLeft } = run;
-    if (abandoned || run.failedAccelerator !== -1 || targetsLeft > 0 || this.#activeStands()) {
+    if (abandoned || run.turned || run.failedAccelerator !== -1 || targetsLeft > 0 || this.#activeStands()) {
       for (let at = 0; at < this.#activeCount; at++) this.#restore(this.#active[at] as number);
       for (let node = planned.baseNodes; node < planned.nodes.count; node++) planned.nodes.restore(node);
       planned.intents.clear();
     }
     return abandoned;
+  }
+
+  /** Times are exact. Whether events of others would have made a difference: those alone in the run are the whole of it if `parts` is 1. */
+  #finishAlone(parts: number, abandoned: boolean): void {
+    const { run } = this;
+    requireExactNs(run.nowNs, this.#planned.beginNs);
+    if (parts === 1) run.turned = false;
+    else if (this.#planned.intents.size > 0 && (!abandoned || run.nowNs >= (run.clock[TURNS] as number)))
+      run.turned = true;
   }
 
   #activeStands(): boolean {
@@ -229,7 +245,12 @@ export class Evaluation {
       for (let a = 0; a < accelerators && run.failedAccelerator === -1; a++) startNext(run, a);
       abandoned = run.failedAccelerator === -1 && advance(run, this.#abandonAboveScore);
     }
+    requireExactNs(run.nowNs, planned.beginNs);
     this.#sweep();
+    if (run.failedAccelerator !== -1) {
+      const usedBytes = run.usedBytes[run.failedAccelerator] as number;
+      if (usedBytes > Number.MAX_SAFE_INTEGER) failBytes(run.failedAccelerator, usedBytes);
+    }
     this.#conclude(abandoned, run.nowNs, run.operatorsDone);
     this.#componentIsStale.fill(1, 0, count);
     this.#isDetailed = true;
@@ -244,6 +265,7 @@ export class Evaluation {
       const node = run.events.pop();
       const place = i32[(node << 4) + PLACE] as number;
       unfinished.add(node);
+      requireExactNs(f64[(node << 3) + DONE] as number, this.#planned.beginNs);
       if ((place & TRANSFER) === 0)
         (run.busyNs[place & ACCELERATOR] as number) -= f64[(node << 3) + DURATION] as number;
     }
@@ -268,7 +290,10 @@ export class Evaluation {
   #reset(events: number): void {
     const { run } = this;
     const planned = this.#planned;
-    run.load++;
+    run.load = nextStamp(run.load, run.bufferLoad);
+    run.turned = false;
+    run.raisedAlone = -1;
+    run.clock[TURNS] = Number.POSITIVE_INFINITY;
     run.clock[NOW] = planned.beginNs;
     run.operatorsDone = 0;
     run.targets = planned.targets;

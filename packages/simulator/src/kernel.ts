@@ -23,7 +23,8 @@ import {
   TRANSFER,
   WORKSPACE,
 } from "./nodes.ts";
-import { NOW, type Run, TARGETS_DONE } from "./run.ts";
+import { NOW, type Run, TARGETS_DONE, TURNS } from "./run.ts";
+import { noteRaised, noteSelected } from "./turns.ts";
 
 const NONE = -1;
 
@@ -221,12 +222,14 @@ export function raise(run: Run, node: number, sinceNs: number): void {
   const { i32 } = run.nodes;
   const source = (i32[((i32[(node << 4) + INPUTS] as number) << 4) + PLACE] as number) & ACCELERATOR;
   const destination = (i32[(node << 4) + PLACE] as number) & ACCELERATOR;
+  noteRaised(run, node, sinceNs);
   run.planned.intents.add(node, source, destination, run.planned.rank[node] as number, sinceNs);
 }
 
 export function selectTransfers(run: Run): void {
   const { intents } = run.planned;
   const count = intents.select(run.nowNs);
+  if (run.nowNs >= (run.clock[TURNS] as number)) noteSelected(run, count);
   for (let at = 0; at < count; at++) if (!start(run, intents.selected[at] as number)) return;
 }
 

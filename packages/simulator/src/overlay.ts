@@ -44,12 +44,12 @@ export function planOverlay(planned: Planned, mark: Mark): boolean {
     resolveBuffers(planned, mark.copies);
     allocateInitial(planned, planned.baseNodes);
     enter(planned, mark.operators, planned.baseTransfers);
+    planned.overfull = overfull(planned);
   } catch (error) {
     dropOverlay(planned);
     throw error;
   }
   planned.targets = problem.operators - mark.operators;
-  planned.overfull = overfull(planned);
   return true;
 }
 

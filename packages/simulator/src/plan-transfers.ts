@@ -1,4 +1,5 @@
-import { SimulatorError } from "./errors.ts";
+import { roundedUp } from "./bytes.ts";
+import { requireWhole, SimulatorError } from "./errors.ts";
 import {
   BYTES,
   DURATION,
@@ -41,7 +42,8 @@ export function planTransfer(
     );
   }
   const bytes = problem.tensorBytes[tensor] as number;
-  const granularity = planned.granularityBytes[destination] as number;
+  const rounded = roundedUp(bytes, planned.granularityBytes[destination] as number);
+  requireWhole(rounded, 0, `tensor ${tensor} on accelerator ${destination}, rounded, in bytes,`, "INVALID_BYTES");
   const durationNs =
     inFlight === -1 ? predictedNs(planned, source, destination, bytes) : (problem.copyRemainingNs[copy] as number);
   const held = copy !== -1 && problem.copyHeld[copy] === 1;
@@ -51,7 +53,7 @@ export function planTransfer(
     tensor,
   );
   nodes.f64[(node << 3) + DURATION] = durationNs;
-  nodes.f64[(node << 3) + BYTES] = Math.ceil(bytes / granularity) * granularity;
+  nodes.f64[(node << 3) + BYTES] = rounded;
   planned.rank[node] = rank;
   planned.transferNode[planned.transfers++] = node;
   if (copy !== -1) planned.copyNode[copy] = node;

@@ -1,5 +1,6 @@
 /** From a declared problem to nodes: what the master issued before, in the order of issue numbers. */
-import { SimulatorError } from "./errors.ts";
+import { nextStamp } from "./arrays.ts";
+import { failBytes, SimulatorError } from "./errors.ts";
 import type { Mark } from "./mark.ts";
 import {
   BYTES,
@@ -29,7 +30,7 @@ import { PRESENT } from "./problem.ts";
 /** Plans what is declared up to a mark, anew. @param firstTarget Operators from this handle on count for the score. */
 export function planAll(planned: Planned, declared: Mark, firstTarget: number): void {
   planned.forgetChanges();
-  planned.plans++;
+  planned.plans = nextStamp(planned.plans, planned.runningIn);
   const { problem } = planned;
   const { operators, tensors, copies } = declared;
   planned.operators = operators;
@@ -66,7 +67,12 @@ export function planAll(planned: Planned, declared: Mark, firstTarget: number): 
   planned.overfull = overfull(planned);
 }
 
+/** First accelerator that holds more at begin than it has, −1 = none. Throws BYTES_OVERFLOW when some sum is no longer exact. */
 export function overfull({ accelerators, initialBytes, capacityBytes }: Planned): number {
+  for (let a = 0; a < accelerators; a++) {
+    const usedBytes = initialBytes[a] as number;
+    if (usedBytes > Number.MAX_SAFE_INTEGER) failBytes(a, usedBytes);
+  }
   for (let a = 0; a < accelerators; a++) if ((initialBytes[a] as number) > (capacityBytes[a] as number)) return a;
   return -1;
 }
@@ -172,7 +178,8 @@ export function planInputs(planned: Planned, operator: number): void {
   const { problem, nodes } = planned;
   const node = planned.operatorNode[operator] as number;
   const accelerator = problem.operatorAccelerator[operator] as number;
-  const use = ++planned.uses;
+  const use = nextStamp(planned.uses, planned.lastUser);
+  planned.uses = use;
   for (let input = problem.operatorFirstInput[operator] as number; input !== -1; ) {
     const tensor = problem.inputTensor[input] as number;
     let copy = localCopy(planned, tensor, accelerator);

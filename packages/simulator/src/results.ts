@@ -17,7 +17,9 @@ export function startNs(planned: Planned, node: number): number {
   if (((nodes.i32[(node << 4) + PLACE] as number) & UNDERWAY) === 0)
     return (nodes.f64[(node << 3) + DONE] as number) - (nodes.f64[(node << 3) + DURATION] as number);
   if (operator === -1) return beginNs;
-  return beginNs + (problem.operatorRemainingNs[operator] as number) - (problem.operatorDurationNs[operator] as number);
+  const startedNs =
+    beginNs + (problem.operatorRemainingNs[operator] as number) - (problem.operatorDurationNs[operator] as number);
+  return Math.min(startedNs, beginNs);
 }
 
 /** Since when a node's own copy is there; NaN when it did not come to be. What is present at begin is since then. */
@@ -67,9 +69,16 @@ export function hbmTimelineOf({ run }: Evaluation, accelerator: number): readonl
   return samples;
 }
 
-/** Transfer numbers ascend with nodes. */
+/** Transfer numbers ascend with nodes; −1 for what is no transfer. O(log transfers). */
 export function transferNumber({ transferNode, transfers }: Planned, node: number): number {
-  return transferNode.subarray(0, transfers).indexOf(node);
+  let low = 0;
+  let high = transfers;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((transferNode[middle] as number) < node) low = middle + 1;
+    else high = middle;
+  }
+  return low < transfers && transferNode[low] === node ? low : -1;
 }
 
 export function outOfMemoryOf(planned: Planned, { run }: Evaluation): OutOfMemory | null {

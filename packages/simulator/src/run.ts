@@ -8,6 +8,7 @@ import { ReadyHeaps } from "./ready-heaps.ts";
 // In `Run.clock`. A number that changes in a field of an object would be allocated anew at each change.
 export const NOW = 0;
 export const TARGETS_DONE = 1;
+export const TURNS = 2;
 
 /** What changes while a simulation runs, apart from the counters and times in the records of the nodes. */
 export class Run {
@@ -17,8 +18,15 @@ export class Run {
   readonly ready: ReadyQueues;
   readonly heaps: ReadyHeaps;
 
-  /** At NOW: of the event being processed, or the last one that was. At TARGETS_DONE: sum over the targets that ended, counted from begin. */
-  readonly clock = new Float64Array(2);
+  /**
+   * At NOW: of the event being processed, or the last one that was. At TARGETS_DONE: sum over the targets that ended, counted
+   * from begin. At TURNS: no pending intent's place in the order changes through time before (turns.ts).
+   */
+  readonly clock = new Float64Array(3);
+  /** An intent's place in the order changed through time while it waited. */
+  turned = false as boolean;
+  /** By node: when it became an intent, unless it was selected at once. */
+  sinceNs = new Float64Array(0);
   operatorsDone = 0;
   targets = 0;
   targetsLeft = 0;
@@ -68,7 +76,8 @@ export class Run {
 
   /** Room for what is planned, an overlay too. */
   reserve(): void {
-    const { buffers, accelerators, operators, transfers } = this.planned;
+    const { buffers, accelerators, nodes, operators, transfers } = this.planned;
+    this.sinceNs = grown(this.sinceNs, nodes.count);
     this.bufferBytes = grown(this.bufferBytes, buffers);
     this.bufferCopies = grown(this.bufferCopies, buffers);
     this.bufferLoad = grown(this.bufferLoad, buffers);

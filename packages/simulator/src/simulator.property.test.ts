@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { describe, expect, test, vi } from "vitest";
 import { type Adders, type Call, type Program, program } from "../test/programs.ts";
 import { SlowSimulator } from "../test/slow-simulator.ts";
+import { turningProgram } from "../test/turning-programs.ts";
 import { Evaluation } from "./evaluation.ts";
 import { Simulator } from "./index.ts";
 
@@ -95,6 +96,25 @@ describe("the simulator equals its slow twin", () => {
     for (const outcome of ["finished", "outOfMemory", "standstill"]) expect(outcomes.get(outcome)).toBeGreaterThan(10);
     expect(overlays.mock.calls.length).toBeGreaterThan(100);
     overlays.mockRestore();
+  });
+
+  test("where only the events of another component turn the order of intents", () => {
+    fc.assert(
+      fc.property(turningProgram, (it) => {
+        const simulator = begun(it);
+        const alone = twin(it, []);
+        mustEqual(observe(simulator, it, alone.operators), alone.expected);
+        for (const candidate of it.candidates) {
+          simulator.rewind();
+          for (const call of candidate) call(simulator as unknown as Adders);
+          const { expected, operators } = twin(it, candidate);
+          const timelines = expected.timelines.map(() => []);
+          mustEqual(observe(simulator, it, operators, false), { ...expected, timelines });
+          mustEqual(observe(simulator, it, operators), expected);
+        }
+      }),
+      { numRuns: 400 },
+    );
   });
 
   test("and leaves the base as it was after rewinding", () => {

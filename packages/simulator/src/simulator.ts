@@ -1,5 +1,6 @@
+import { roundedUp } from "./bytes.ts";
 import { criticalPathOf } from "./critical-path.ts";
-import { requireBelow, requireWhole, SimulatorError } from "./errors.ts";
+import { requireBelow, requireWhole, runFailed, SimulatorError } from "./errors.ts";
 import { Evaluation } from "./evaluation.ts";
 import type { Mark } from "./mark.ts";
 import { dropOverlay, planOverlay } from "./overlay.ts";
@@ -157,7 +158,10 @@ export class Simulator {
     return tensor as SimTensor;
   }
 
-  /** The operator started before begin and has so much left. Its outputs and workspace are allocated from the start. */
+  /**
+   * The operator started before begin and has so much left. Its outputs and workspace are allocated from the start. More left than
+   * it lasts is legal, for one that is late: it counts as started at begin then.
+   */
   setRunning(operator: SimOperator, remainingNs: number): void {
     this.#edit();
     this.#checkNewOperator(operator);
@@ -240,7 +244,8 @@ export class Simulator {
   /**
    * Plays everything forward. Results can be read until the next change. Throws what only shows when all is declared, before it
    * simulates: NO_ROUTE, INVALID_SOURCE, INVALID_RUNNING (an input missing, or two on one accelerator), PORTS_OVERCOMMITTED,
-   * BYTES_OVERFLOW, INVALID_DURATION from `transferNs`. O(n log n) in operators and transfers.
+   * BYTES_OVERFLOW, INVALID_DURATION from `transferNs`; and when it simulates: TIME_OVERFLOW and BYTES_OVERFLOW where a time, or the bytes
+   * on an accelerator, go past 2^53 − 1, RUN_FAILED where the queue of intents is full. The next run is right again. O(n log n) in operators and transfers.
    */
   run(limit: RunLimit = {}): SimulationResult {
     this.#requireBegun();
@@ -258,11 +263,23 @@ export class Simulator {
     const evaluation = this.#evaluation;
     const mark = this.#mark;
     if (mark !== null && this.#isOverlaid(mark) && this.#overlay(mark)) {
-      evaluation.evaluateOverlay(abandonAboveScore, timeline);
+      this.#guard(() => evaluation.evaluateOverlay(abandonAboveScore, timeline));
       return;
     }
     if (this.#plan === "nothing") this.#planAs(mark === null || this.#isOverlaid(mark) ? "all" : "base", this.#problem);
-    evaluation.evaluateAll(abandonAboveScore, timeline);
+    this.#guard(() => evaluation.evaluateAll(abandonAboveScore, timeline));
+  }
+
+  /** A run that fails midway leaves counters and queues as they were then: nothing of it is used again. */
+  #guard(evaluate: () => void): void {
+    try {
+      evaluate();
+    } catch (error) {
+      this.#planned.intents.clear();
+      this.#plan = "nothing";
+      this.#hasResult = false;
+      throw runFailed(error);
+    }
   }
 
   #planAs(plan: "base" | "all", declared: Mark): void {
@@ -283,7 +300,7 @@ export class Simulator {
     this.#overlaysBase &&= this.#changedHolds.length === 0;
     if (this.#overlaysBase) {
       if (this.#plan === "nothing") this.#planAs("base", mark);
-      this.#evaluation.evaluateBase();
+      this.#guard(() => this.#evaluation.evaluateBase());
       this.#overlaysBase = planOverlay(this.#planned, mark);
     }
     this.#plan = this.#overlaysBase ? "overlay" : "nothing";
@@ -296,7 +313,7 @@ export class Simulator {
     return this.#evaluation.scoreNs;
   }
 
-  /** NaN when it did not start. For one that ran at begin: when it must have started, by its duration. */
+  /** NaN when it did not start. For one that ran at begin: when it must have started, by its duration, at begin at the latest. */
   startNs(operator: SimOperator): number {
     return startNs(this.#planned, this.#node(operator));
   }
@@ -378,7 +395,7 @@ export class Simulator {
   /** Before times and bytes are read. */
   #details(): void {
     this.#result();
-    this.#evaluation.settle();
+    this.#guard(() => this.#evaluation.settle());
   }
 
   #node(operator: SimOperator): number {
@@ -414,7 +431,7 @@ export class Simulator {
   #rounded(accelerator: number, bytes: number, what: string): number {
     requireWhole(bytes, 0, what, "INVALID_BYTES");
     const granularity = this.#planned.granularityBytes[accelerator] as number;
-    return requireWhole(Math.ceil(bytes / granularity) * granularity, 0, `${what}, rounded,`, "INVALID_BYTES");
+    return requireWhole(roundedUp(bytes, granularity), 0, `${what}, rounded,`, "INVALID_BYTES");
   }
 
   #past(ns: number, what: string): number {

@@ -29,9 +29,14 @@ export interface Program {
 
 const few = fc.nat(5);
 const picks = fc.array(fc.nat(), { maxLength: 3 });
+/** Long enough, now and then, that intents age and reserve while something else happens. */
+const duration = fc.oneof(
+  { weight: 4, arbitrary: fc.integer({ min: 1, max: 6 }) },
+  { weight: 1, arbitrary: fc.integer({ min: 7, max: 40 }) },
+);
 const operator = fc.record({
   accelerator: fc.nat(),
-  durationNs: fc.integer({ min: 1, max: 6 }),
+  durationNs: duration,
   /** Ranks above 31 are queued in another way. */
   rank: fc.oneof({ weight: 30, arbitrary: fc.nat(3) }, { weight: 1, arbitrary: fc.constantFrom(31, 40, 1e6) }),
   issueKey: fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: few }),
@@ -40,7 +45,7 @@ const operator = fc.record({
   outputs: fc.array(fc.record({ bytes: few, held: fc.boolean(), alias: fc.option(fc.nat(), { freq: 3 }) }), {
     maxLength: 2,
   }),
-  remainingNs: fc.option(fc.integer({ min: 1, max: 6 }), { freq: 2 }),
+  remainingNs: fc.option(duration, { freq: 2 }),
   readySince: fc.option(fc.nat(10), { freq: 2 }),
 });
 const tensor = fc.record({
@@ -49,14 +54,14 @@ const tensor = fc.record({
   held: fc.boolean(),
   alias: fc.option(fc.nat(), { freq: 3 }),
   copyOn: fc.option(fc.nat(), { freq: 3 }),
-  flight: fc.option(fc.record({ to: fc.nat(), remainingNs: fc.integer({ min: 1, max: 6 }) }), { freq: 3 }),
+  flight: fc.option(fc.record({ to: fc.nat(), remainingNs: duration }), { freq: 3 }),
   intent: fc.option(fc.record({ to: fc.nat(), since: fc.nat(10) }), { freq: 3 }),
   heldOn: fc.option(fc.nat(), { freq: 3 }),
 });
 const addition = fc.record({
   operators: fc.array(operator, { maxLength: 12 }),
   /** Inputs from a later operator, which can close a cycle. */
-  loops: fc.array(fc.tuple(fc.nat(), fc.nat()), { maxLength: 1 }),
+  loops: fc.array(fc.tuple(fc.nat(), fc.nat()), { maxLength: 2 }),
   holds: fc.array(fc.tuple(fc.nat(), fc.nat(), fc.boolean()), { maxLength: 2 }),
   isPlain: fc.boolean(),
   /** A new tensor before the operators. */
@@ -70,8 +75,10 @@ export const cluster = fc.record({
   granularityBytes: fc.constantFrom(1, 1, 4),
   capacityBytes: fc.constantFrom(1e6, 1e6, 30, 60),
   usedBytes: fc.constantFrom(0, 0, 3, 20),
-  agingNs: fc.constantFrom(1e9, 2, 5),
-  reserveNs: fc.constantFrom(4e9, 0, 3, 10),
+  agingNs: fc.oneof(fc.constant(1e9), fc.integer({ min: 1, max: 20 })),
+  reserveNs: fc.oneof(fc.constant(4e9), fc.integer({ min: 0, max: 20 })),
+  /** What a transfer takes longer than usual. */
+  slowness: fc.constantFrom(1, 1, 4),
   nowNs: fc.constantFrom(0, 20),
 });
 
@@ -79,20 +86,22 @@ export const cluster = fc.record({
 class Builder {
   readonly accelerators: number;
   readonly nowNs: number;
+  readonly links: readonly string[];
   tensors: { on: Set<number>; home: number; produced: boolean }[] = [];
   operators: { accelerator: number; inputs: number[] }[] = [];
   issued = 0;
   readonly running = new Set<number>();
-  /** Ports of transfers in flight, one each, so that they can never be overcommitted. */
+  /** Ports of transfers in flight, one each, and all links together, so that they can never be overcommitted. */
   readonly busy = new Set<string>();
 
-  constructor(accelerators: number, nowNs: number) {
+  constructor(accelerators: number, nowNs: number, links: readonly string[]) {
     this.accelerators = accelerators;
     this.nowNs = nowNs;
+    this.links = links;
   }
 
   copy(): Builder {
-    const copy = new Builder(this.accelerators, this.nowNs);
+    const copy = new Builder(this.accelerators, this.nowNs, this.links);
     copy.tensors = this.tensors.map(({ on, home, produced }) => ({ on: new Set(on), home, produced }));
     copy.operators = this.operators.map(({ accelerator, inputs }) => ({ accelerator, inputs: [...inputs] }));
     copy.issued = this.issued;
@@ -117,7 +126,7 @@ class Builder {
       declared.add(on);
     }
     const flight = it.flight === null ? -1 : it.flight.to % this.accelerators;
-    const ports = ["any", `out ${accelerator}`, `in ${flight}`];
+    const ports = [...this.links, `out ${accelerator}`, `in ${flight}`];
     if (it.flight !== null && !declared.has(flight) && !ports.some((port) => this.busy.has(port))) {
       const { remainingNs } = it.flight;
       calls.push((to) => to.setTransferring(index, accelerator, flight, remainingNs));
@@ -201,7 +210,7 @@ export function programOn(clusters: typeof cluster): fc.Arbitrary<Program> {
       areAllPlain: fc.constantFrom(true, true, false),
     })
     .map(({ cluster: it, tensors, base, candidates, areAllPlain }) => {
-      const builder = new Builder(it.accelerators, it.nowNs);
+      const builder = new Builder(it.accelerators, it.nowNs, it.links.length === 0 ? [] : ["links"]);
       const calls = [...tensors.flatMap((each) => builder.tensor(each)), ...builder.addition(base, false)];
       return {
         options: {
@@ -216,7 +225,7 @@ export function programOn(clusters: typeof cluster): fc.Arbitrary<Program> {
                 .filter((link, at, all) => link < it.links.length && all.indexOf(link) === at),
           },
           transferNs: (source: number, destination: number, bytes: number) =>
-            1 + ((5 * source + 3 * destination + bytes) % 7),
+            it.slowness * (1 + ((5 * source + 3 * destination + bytes) % 7)),
           agingNs: it.agingNs,
           reserveNs: it.reserveNs,
         },

@@ -278,7 +278,7 @@ export class SlowSimulator {
       return;
     }
     this.#occupy(operator);
-    operator.startNs = this.#nowNs + operator.remainingNs - operator.durationNs;
+    operator.startNs = Math.min(this.#nowNs, this.#nowNs + operator.remainingNs - operator.durationNs);
   }
 
   #enterTransfer(transfer: Transfer): void {
@@ -298,7 +298,10 @@ export class SlowSimulator {
         ? []
         : [
             {
-              atNs: running.startNs + running.durationNs,
+              atNs:
+                running.remainingNs === null
+                  ? running.startNs + running.durationNs
+                  : this.#beginNs + running.remainingNs,
               kind: 0,
               number: running.issueNumber,
               end: () => this.#endOperator(running),

@@ -20,7 +20,7 @@ function mustEqual({ candidates, best }: RoundResult, expected: ReturnType<typeo
 
 afterAll(() => {
   for (const outcome of ["finished", "outOfMemory", "standstill", "abandoned", "failed"])
-    expect(seen.get(outcome), outcome).toBeGreaterThan(10);
+    expect(seen.get(outcome), outcome).toBeGreaterThan(2);
 });
 
 test("a round on one thread comes to what each candidate comes to alone", () => {

@@ -1,0 +1,38 @@
+import type { Dag } from "./dag.ts";
+import { SimulatorError } from "./errors.ts";
+
+/** Refuses with DAG_INVALID what is missing or no list, object or name, for callers without types. */
+export function checkDag(dag: Dag): void {
+  requireObject(dag, "the graph");
+  requireList(dag.accelerators, "accelerators");
+  requireList(dag.operators, "operators");
+  if (dag.link !== undefined) requireObject(dag.link, "link");
+  for (const [index, accelerator] of dag.accelerators.entries()) requireNamed(accelerator, `accelerators[${index}]`);
+  for (const [index, operator] of dag.operators.entries()) {
+    const { inputs } = requireNamed(operator, `operators[${index}]`);
+    if (inputs !== undefined) requireList(inputs, `inputs of operator ${JSON.stringify(operator.name)}`);
+  }
+}
+
+function requireNamed<T extends { readonly name: string }>(item: T, what: string): T {
+  requireObject(item, what);
+  if (typeof item.name !== "string") fail(`${what}.name`, "a string", item.name);
+  return item;
+}
+
+function requireObject(value: unknown, what: string): void {
+  if (typeof value !== "object" || value === null) fail(what, "an object", value);
+}
+
+function requireList(value: unknown, what: string): void {
+  if (!Array.isArray(value)) fail(what, "an array", value);
+}
+
+function fail(what: string, expected: string, found: unknown): never {
+  const kind = found === null ? "null" : typeof found;
+  throw new SimulatorError("DAG_INVALID", `${what} must be ${expected}, found ${kind}`, {
+    what,
+    expected,
+    found: kind,
+  });
+}
