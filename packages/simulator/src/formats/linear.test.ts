@@ -69,9 +69,11 @@ describe("a megabyte takes about as many times longer as it is larger", () => {
     };
     const [large, small] = [make(1), make(SHRINK)];
     expect(large.length).toBeGreaterThan(0.8 * BYTES);
-    // A quadratic reader takes 1,024 times as long; cold caches and the collector do not.
-    const smallMs = milliseconds(small, 5) + 0.2;
-    expect(milliseconds(large, 1) / smallMs).toBeLessThan(8 * SHRINK);
+    // A quadratic reader takes 1,024 times as long, each time; cold caches, the compiler and the collector do not.
+    const ratio = () => milliseconds(large, 1) / (milliseconds(small, 5) + 0.2);
+    let least = ratio();
+    for (let again = 0; again < 3 && least >= 8 * SHRINK; again++) least = Math.min(least, ratio());
+    expect(least).toBeLessThan(8 * SHRINK);
   });
 });
 
