@@ -12,6 +12,8 @@ export const EVENT_KIND = {
   outage: 2,
   /** Whatever the application wants to do then, for example the arrival of a request in a replay. */
   application: 3,
+  /** Callbacks of `callAt`, after all else. */
+  clock: Number.MAX_SAFE_INTEGER,
 } as const;
 
 /** What orders events of one instant. */
@@ -84,6 +86,13 @@ export class SimulatedTime implements Clock {
     this.#pending++;
     this.#arm();
     return timer;
+  }
+
+  /** After everything else that happens at that time. */
+  callAt(atNs: number, callback: () => void): () => void {
+    const order = { kind: EVENT_KIND.clock, number: 0 };
+    const timer = this.at(Math.max(Math.ceil(atNs), this.#nowNs), order, callback);
+    return () => this.cancel(timer);
   }
 
   /** Takes an event back. Returns false when it ran or was cancelled already. */

@@ -101,6 +101,11 @@ export type OperatorFailure = "outOfMemory" | "inputLost" | "fault";
 /** Whole nanoseconds since the run's epoch; never steps back. */
 export interface Clock {
   nowNs(): number;
+  /**
+   * Calls back once, at that time or as soon after as it can, and never before it has returned. A time that has passed is now.
+   * @returns What takes it back, as long as it has not been called.
+   */
+  callAt(atNs: number, callback: () => void): () => void;
 }
 
 export interface ExecutorManifest {

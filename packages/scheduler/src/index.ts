@@ -3,6 +3,7 @@ export { type BudgetOptions, IssueBudget } from "./budget.ts";
 export { firstFit, simulationGuided } from "./policies.ts";
 export { Predictor } from "./predictor.ts";
 export { Scheduler, type SchedulerOptions } from "./scheduler.ts";
+export type { SliceOptions } from "./slices.ts";
 export type {
   Candidate,
   CandidateReport,

@@ -1,4 +1,4 @@
-import { type EstimatorBank, rooflineNs } from "@slicescheduler/estimators";
+import { type Estimate, type EstimatorBank, rooflineNs } from "@slicescheduler/estimators";
 import type { AcceleratorIndex, Cluster, OperatorNode } from "@slicescheduler/gmg";
 
 /** Predicted durations of operators and transfers, and the way what was observed gets back to the estimators. */
@@ -13,9 +13,12 @@ export class Predictor {
 
   /** Whole nanoseconds, at least 1. */
   operatorNs(operator: OperatorNode, accelerator: AcceleratorIndex): number {
-    const { binding } = operator.instance;
-    return this.#model(operator, accelerator).predict(binding.features, this.#priorNs(operator, accelerator))
-      .durationNs;
+    return this.operatorEstimate(operator, accelerator).durationNs;
+  }
+
+  operatorEstimate(operator: OperatorNode, accelerator: AcceleratorIndex): Estimate {
+    const { features } = operator.instance.binding;
+    return this.#model(operator, accelerator).predict(features, this.#priorNs(operator, accelerator));
   }
 
   transferNs(source: AcceleratorIndex, destination: AcceleratorIndex, bytes: number): number {

@@ -56,8 +56,11 @@ export class Reconstruction {
     this.#simulator = simulator;
   }
 
-  /** The base that the candidates of a round share. `inputsOf` are the operators that will be laid over it. */
-  begin(nowNs: number, inputsOf: readonly OperatorNode[]): void {
+  /**
+   * The base that the candidates of a round share. `inputsOf` are the operators that will be laid over it.
+   * @param rankMax Of what has not started, less urgent classes are left out.
+   */
+  begin(nowNs: number, inputsOf: readonly OperatorNode[], rankMax = Number.POSITIVE_INFINITY): void {
     this.#nowNs = nowNs;
     this.#tensors.clear();
     this.#overlay.length = 0;
@@ -67,10 +70,11 @@ export class Reconstruction {
     for (const operator of this.#graph.issuedOperators()) {
       // One that is taken back never starts, and what it reads may never be.
       if ((operator.state !== "issued" || operator.recalled) && operator.startedNs < 0) continue;
+      if (operator.instance.request.rank > rankMax && operator.startedNs < 0) continue;
       const added = this.#add(operator, operator.accelerator, operator.issueNumber);
       if (operator.startedNs >= 0) {
         const leftNs = operator.startedNs + this.#predictor.operatorNs(operator, operator.accelerator) - nowNs;
-        this.#simulator.setRunning(added, Math.max(1, leftNs));
+        this.#simulator.setRunning(added, remainingNs(leftNs));
       } else if (operator.missingInputs === 0) this.#simulator.setReadySince(added, operator.readyNs);
     }
     for (const operator of inputsOf) {
@@ -78,6 +82,11 @@ export class Reconstruction {
     }
     this.#simulator.mark();
     this.#baseOperators = this.#operators.length;
+  }
+
+  /** What was added, by handle. */
+  operators(): IterableIterator<[SimOperator, OperatorNode]> {
+    return this.#operators.entries() as IterableIterator<[SimOperator, OperatorNode]>;
   }
 
   #accelerators(): AcceleratorState[] {
@@ -154,7 +163,7 @@ export class Reconstruction {
       if (transfer.state !== "receiving" && transfer.state !== "sending") continue;
       const totalNs = this.#predictor.transferNs(transfer.source, transfer.destination, tensor.bytes);
       const sinceNs = transfer.sendingNs < 0 ? 0 : this.#nowNs - transfer.sendingNs;
-      this.#simulator.setTransferring(added, transfer.source, transfer.destination, Math.max(1, totalNs - sinceNs));
+      this.#simulator.setTransferring(added, transfer.source, transfer.destination, remainingNs(totalNs - sinceNs));
     }
     return added;
   }
@@ -167,4 +176,9 @@ export class Reconstruction {
     }
     return false;
   }
+}
+
+/** What is overdue is expected to take as long again as it is overdue, so that a straggler is not awaited at every instant. */
+function remainingNs(leftNs: number): number {
+  return Math.max(1, Math.abs(leftNs));
 }

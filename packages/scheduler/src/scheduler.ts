@@ -9,13 +9,15 @@ import type {
   RequestNode,
   Shortage,
 } from "@slicescheduler/gmg";
-import { Simulator } from "@slicescheduler/simulator";
+import { Simulator, type SimulatorOptions } from "@slicescheduler/simulator";
 import { collectBatch } from "./batch.ts";
 import { type BudgetOptions, IssueBudget } from "./budget.ts";
 import { DecisionLog } from "./decisions.ts";
+import { UrgentForecast } from "./forecast.ts";
 import { simulationGuided } from "./policies.ts";
 import { Predictor } from "./predictor.ts";
 import { type PredictedShortage, Reconstruction } from "./reconstruction.ts";
+import { SliceGate, type SliceOptions } from "./slices.ts";
 import { Trial } from "./trial.ts";
 import type {
   Candidate,
@@ -43,6 +45,13 @@ export interface SchedulerOptions extends BudgetOptions {
   readonly memoryPatienceNs?: number;
   /** Decisions kept for explanations. Default 4096. */
   readonly decisionsKept?: number;
+  /** Decisions made at a time; then whoever shares the event loop has its turn, and the rest follows. Default 64. */
+  readonly decisionsPerTurnMax?: number;
+  /**
+   * How less urgent work is fitted into the time that more urgent work leaves. `false`: it runs whenever nothing more urgent is ready,
+   * and holds up what becomes ready meanwhile. Default: fitted, with the defaults of `SliceOptions`.
+   */
+  readonly slices?: SliceOptions | false;
 }
 
 /** That memory was lacking: the claims' epoch then, since when, and where the simulation saw it. */
@@ -70,6 +79,7 @@ export class Scheduler {
   readonly #batchOperatorsMax: number;
   readonly #memoryPatienceNs: number;
   readonly #isPredicted: boolean;
+  readonly #gate: SliceGate | null;
   /** Of unplaced requests, and of instances of placed ones, that lacked memory. */
   readonly #lacking = new WeakMap<RequestNode | InstanceNode | OperatorNode, Lack>();
   #rounds = 0;
@@ -84,20 +94,13 @@ export class Scheduler {
     this.#log = new DecisionLog(options.decisionsKept ?? 4096);
     this.#batchOperatorsMax = options.batchOperatorsMax ?? 8;
     this.#memoryPatienceNs = options.memoryPatienceNs ?? 10e9;
-    const { accelerators, linkCapacity } = graph.cluster;
-    this.#simulator = new Simulator({
-      topology: {
-        accelerators: accelerators.length,
-        portCapacity: accelerators.map((accelerator) => accelerator.copyEngines),
-        linkCapacity,
-        route: (source, destination) => graph.cluster.route(source, destination),
-      },
-      transferNs: (source, destination, bytes) => this.predictor.transferNs(source, destination, bytes),
-    });
+    this.#simulator = new Simulator(simulatorOptions(graph, this.predictor));
     this.#isPredicted = graph.claims.memorySafety === "predicted";
     this.#reconstruction = new Reconstruction(graph, this.predictor, this.#simulator, {
       memory: this.#isPredicted ? "exact" : "unbounded",
     });
+    const { slices = {} } = options;
+    this.#gate = slices === false ? null : new SliceGate(graph, this.predictor, this.#forecast(), slices);
   }
 
   /** Decisions made so far, and operators simulated for them. */
@@ -121,6 +124,38 @@ export class Scheduler {
       }
     }
     return null;
+  }
+
+  /** To be told of every issue. Returns whether the operator may run as soon as it is ready; others `activate` tells in time. */
+  operatorIssued(operator: OperatorNode): boolean {
+    return this.#gate?.issued(operator) ?? true;
+  }
+
+  operatorStarted(operator: OperatorNode): void {
+    this.#gate?.started(operator);
+  }
+
+  /** It is done, has failed or was given back: to be told before the graph is. */
+  operatorEnded(operator: OperatorNode): void {
+    this.#gate?.ended(operator);
+  }
+
+  copyArrived(accelerator: AcceleratorIndex): void {
+    this.#gate?.arrived(accelerator);
+  }
+
+  acceleratorLost(accelerator: AcceleratorIndex): void {
+    this.#gate?.lost(accelerator);
+  }
+
+  /** Operators that were held back and are to run now. */
+  activate(nowNs: number): readonly OperatorNode[] {
+    return this.#gate?.activate(nowNs) ?? [];
+  }
+
+  /** When `activate` is to be asked again at the latest; Infinity while only events can change its answer. */
+  wakeNs(nowNs: number): number {
+    return this.#gate?.wakeNs(nowNs) ?? Number.POSITIVE_INFINITY;
   }
 
   operatorObserved(operator: OperatorNode, observedNs: number): void {
@@ -212,9 +247,15 @@ export class Scheduler {
     for (const { partition, shortage } of options) {
       if (shortage === null) candidates.push({ partition, movedBytes: movedBytes(batch, partition.acceleratorOf) });
     }
-    const trial = new Trial(this.#reconstruction, this.#simulator, batch, nowNs, (operators) => {
-      this.#simulatedOperators += operators;
-    });
+    const trial = new Trial(
+      this.#reconstruction,
+      this.#simulator,
+      batch,
+      { nowNs, rankMax: this.#rankMax(operator) },
+      (operators) => {
+        this.#simulatedOperators += operators;
+      },
+    );
     const outOfMemory = new Map<CompiledPartition, PredictedShortage>();
     const fitting = this.#isPredicted
       ? candidates.filter(({ partition }) => {
@@ -245,6 +286,17 @@ export class Scheduler {
     };
     this.#log.add(decision);
     return { placement: { decision, batch, partition } };
+  }
+
+  /** Less urgent work does not hold it up where it is fitted into slices; its memory counts where that is predicted. */
+  #rankMax({ instance }: OperatorNode): number {
+    return this.#gate === null || this.#isPredicted ? Number.POSITIVE_INFINITY : instance.request.rank;
+  }
+
+  /** Apart from the simulator that tries candidates, whose base is shared by a round. */
+  #forecast(): UrgentForecast {
+    const simulator = new Simulator(simulatorOptions(this.#graph, this.predictor));
+    return new UrgentForecast(this.#graph, new Reconstruction(this.#graph, this.predictor, simulator), simulator);
   }
 
   #reports(
@@ -320,6 +372,19 @@ export class Scheduler {
     if (this.#isPredicted) return operator;
     return operator.instance.request.partition === null ? operator.instance.request : operator.instance;
   }
+}
+
+function simulatorOptions({ cluster }: GlobalMappingGraph, predictor: Predictor): SimulatorOptions {
+  const { accelerators, linkCapacity } = cluster;
+  return {
+    topology: {
+      accelerators: accelerators.length,
+      portCapacity: accelerators.map((accelerator) => accelerator.copyEngines),
+      linkCapacity,
+      route: (source, destination) => cluster.route(source, destination),
+    },
+    transferNs: (source, destination, bytes) => predictor.transferNs(source, destination, bytes),
+  };
 }
 
 function isBlocked({ used }: CompiledPartition, blocked: ReadonlySet<AcceleratorIndex>): boolean {

@@ -2,12 +2,19 @@ import type { CompiledPartition, OperatorNode } from "@slicescheduler/gmg";
 import type { Simulator } from "@slicescheduler/simulator";
 import type { PredictedShortage, Reconstruction } from "./reconstruction.ts";
 
+/** What the base of a trial holds. */
+export interface TrialBase {
+  readonly nowNs: number;
+  /** Of what has not started, less urgent classes are left out. */
+  readonly rankMax: number;
+}
+
 /** Tries one batch on one candidate after another, over a base that is rebuilt when the first is tried. */
 export class Trial {
   readonly #reconstruction: Reconstruction;
   readonly #simulator: Simulator;
   readonly #batch: readonly OperatorNode[];
-  readonly #nowNs: number;
+  readonly #base: TrialBase;
   readonly #onSimulated: (operators: number) => void;
   /** Of candidates that were run to their end. */
   readonly #scores = new Map<CompiledPartition, number>();
@@ -17,13 +24,13 @@ export class Trial {
     reconstruction: Reconstruction,
     simulator: Simulator,
     batch: readonly OperatorNode[],
-    nowNs: number,
+    base: TrialBase,
     onSimulated: (operators: number) => void,
   ) {
     this.#reconstruction = reconstruction;
     this.#simulator = simulator;
     this.#batch = batch;
-    this.#nowNs = nowNs;
+    this.#base = base;
     this.#onSimulated = onSimulated;
   }
 
@@ -45,7 +52,7 @@ export class Trial {
   }
 
   #run(partition: CompiledPartition, abandonAboveNs: number): string {
-    if (!this.#begun) this.#reconstruction.begin(this.#nowNs, this.#batch);
+    if (!this.#begun) this.#reconstruction.begin(this.#base.nowNs, this.#batch, this.#base.rankMax);
     this.#begun = true;
     this.#reconstruction.lay(this.#batch, partition);
     const { outcome, simulatedOperators } = this.#simulator.run({ abandonAboveScore: abandonAboveNs });

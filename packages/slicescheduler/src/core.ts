@@ -1,22 +1,24 @@
-import { Arbiter, type ArbitrationOptions } from "@slicescheduler/arbitration";
+import type { ArbitrationOptions } from "@slicescheduler/arbitration";
 import type { ExecutorEvent } from "@slicescheduler/executor";
 import {
   type ClusterSpec,
   compileCluster,
   GlobalMappingGraph,
-  type InstanceNode,
-  InvariantBrokenError,
   type MemorySafety,
   type OperatorNode,
-  type Outcome,
-  type TransferNode,
+  type RequestNode,
+  type TemplateSpec,
   UnknownAcceleratorError,
 } from "@slicescheduler/gmg";
 import { type Placement, Scheduler, type SchedulerOptions } from "@slicescheduler/scheduler";
 import { Drains } from "./drains.ts";
-import { InstanceFailedError } from "./errors.ts";
-import type { AcceleratorNoticeName, ApplicationEvent, MasterEvent, Notice, Reaction } from "./events.ts";
+import { SliceSchedulerError, TimedOutError } from "./errors.ts";
+import type { ApplicationEvent, MasterEvent, Reaction } from "./events.ts";
+import { Expiries } from "./expiries.ts";
+import { Outbox } from "./outbox.ts";
+import { Settlements } from "./settlements.ts";
 import { findStandstill, isMoving } from "./standstill.ts";
+import { TransferDesk, type TransferEvent } from "./transfer-desk.ts";
 
 export interface CoreOptions {
   readonly cluster: ClusterSpec;
@@ -40,18 +42,14 @@ export interface CoreCounts {
 export class MasterCore {
   readonly graph: GlobalMappingGraph;
   readonly scheduler: Scheduler;
-  readonly #arbiter: Arbiter;
-  /**
-   * Outputs of live instances that nobody asked to retain: they can be referred to until the instance ends, so that its
-   * readers can be submitted right behind it. Its claim covers them all that time.
-   */
-  readonly #releasedAtEnd = new Map<number, readonly string[]>();
-  /** Why instances failed, until their failure is told. */
-  readonly #reasons = new Map<number, string>();
-  #reaction: Reaction = { instructions: [], notices: [] };
+  readonly #outbox: Outbox;
+  readonly #transfers: TransferDesk;
+  readonly #settlements: Settlements;
+  readonly #expiries = new Expiries();
   readonly #drains = new Drains();
-  /** Transfers whose receive buffer did not fit. */
-  readonly #starved = new Set<TransferNode>();
+  readonly #decisionsPerTurnMax: number;
+  /** A turn ended with decisions left to make. */
+  #isUnfinished: boolean = false;
   /** Chances since somebody last looked for a standstill while others moved. */
   #looksLeftOut = 0;
   /** The claims' epoch at which everything was tried in vain while nothing moved. */
@@ -62,87 +60,76 @@ export class MasterCore {
   #operatorsDone = 0;
 
   constructor(options: CoreOptions) {
-    const cluster = compileCluster(options.cluster);
-    this.graph = new GlobalMappingGraph(cluster, options.memorySafety);
+    this.graph = new GlobalMappingGraph(compileCluster(options.cluster), options.memorySafety);
     this.scheduler = new Scheduler(this.graph, options.scheduling);
-    this.#arbiter = new Arbiter(
-      {
-        accelerators: cluster.accelerators.length,
-        portCapacity: cluster.accelerators.map((accelerator) => accelerator.copyEngines),
-        linkCapacity: cluster.linkCapacity,
-        route: (source, destination) => cluster.route(source, destination),
-      },
-      options.arbitration,
-    );
+    this.#decisionsPerTurnMax = options.scheduling?.decisionsPerTurnMax ?? 64;
+    this.#outbox = new Outbox(this.graph);
+    this.#settlements = new Settlements(this.graph, this.#outbox);
+    this.#transfers = new TransferDesk(this.graph, this.scheduler.predictor, this.#outbox, options.arbitration);
   }
 
   get counts(): CoreCounts {
     return { lateEvents: this.#lateEvents, operatorsDone: this.#operatorsDone };
   }
 
+  /** When it wants a `timePassed` event at the latest; Infinity when only other events can change anything. */
+  wakeNs(nowNs: number): number {
+    if (this.#isUnfinished) return nowNs;
+    return Math.max(nowNs, Math.min(this.#expiries.nextNs, this.scheduler.wakeNs(nowNs)));
+  }
+
   handle(event: MasterEvent, nowNs: number): Reaction {
-    const reaction: Reaction = { instructions: [], notices: [] };
-    this.#reaction = reaction;
-    const frontierMayHaveMoved = isExecutorEvent(event)
-      ? this.#executorReports(event, nowNs)
-      : this.#applicationAsks(event, nowNs);
-    this.#carryOutEffects(nowNs);
-    if (this.#starved.size > 0) this.#retryStarved(nowNs);
-    this.#selectTransfers(nowNs);
-    if (frontierMayHaveMoved) {
+    const reaction = this.#outbox.open();
+    const frontierMayHaveMoved = this.#take(event, nowNs);
+    this.#settlements.carryOut(nowNs);
+    if (this.#transfers.hasStarved) this.#transfers.retryStarved(nowNs);
+    this.#transfers.select(nowNs);
+    if (frontierMayHaveMoved || this.#isUnfinished) {
       do this.#issueWhatMayBe(nowNs);
-      while (this.#mayStandStill() && this.#resolveStandstill(nowNs));
+      while (!this.#isUnfinished && this.#mayStandStill() && this.#resolveStandstill(nowNs));
     }
     this.#tellDrained(nowNs);
+    for (const operator of this.scheduler.activate(nowNs)) {
+      this.#outbox.instruct({ type: "activate", issueNumber: operator.issueNumber });
+    }
     return reaction;
   }
 
-  #applicationAsks(event: ApplicationEvent, nowNs: number): boolean {
-    const { instructions } = this.#reaction;
-    switch (event.type) {
-      case "templateRegistered": {
-        const template = this.graph.registerTemplate(event.template);
-        instructions.push({ type: "registerTemplate", template: template.spec });
-        for (const partition of template.partitions) {
-          for (const weight of partition.weights) {
-            if (this.graph.availability(weight.accelerator) !== "down")
-              instructions.push({ type: "loadWeights", ...weight });
-          }
-        }
-        return false;
+  /** Tells whether more may be issued now. */
+  #take(event: MasterEvent, nowNs: number): boolean {
+    if (event.type === "timePassed") {
+      this.#expire(nowNs);
+      return true;
+    }
+    return isExecutorEvent(event) ? this.#executorReports(event, nowNs) : this.#applicationAsks(event, nowNs);
+  }
+
+  /** Requests that have run out of time fail. */
+  #expire(nowNs: number): void {
+    for (const { kind, request } of this.#expiries.due(nowNs)) {
+      for (const instance of [...request.instances]) {
+        if (instance.state !== "live") continue;
+        const sinceNs = instance.insertedNs;
+        this.#settlements.note(instance, new TimedOutError(kind, instance.id, request.id, { sinceNs, atNs: nowNs }));
+        this.graph.fail(instance.id, nowNs);
       }
+    }
+  }
+
+  #applicationAsks(event: ApplicationEvent, nowNs: number): boolean {
+    switch (event.type) {
+      case "templateRegistered":
+        this.#register(event.template);
+        return false;
       case "requestOpened":
-        this.graph.openRequest(
-          {
-            id: event.request,
-            label: event.label,
-            rank: event.rank,
-            deadlineNs: event.deadlineNs ?? Number.POSITIVE_INFINITY,
-            limits: event.limits,
-            concurrentInstances: event.concurrentInstances,
-            chains: event.chains,
-            mayPause: event.mayPause,
-            allowedPartitions: event.partitions,
-            endsWithInstances: event.endsWithInstances,
-          },
-          nowNs,
-        );
+        this.#open(event, nowNs);
         return false;
       case "requestClosed":
         this.graph.closeRequest(event.request);
         return true;
-      case "instanceSubmitted": {
-        const { instance: id, partitions: allowedPartitions, template, symbols, inputs, retain, label } = event;
-        const outputs = this.graph.template(template).outputs.map((output) => output.name);
-        for (const name of retain) if (!outputs.includes(name)) outputs.push(name);
-        const submission = { id, template, symbols, inputs, retain: outputs, allowedPartitions, label };
-        this.graph.insert(submission, event.request, nowNs);
-        this.#releasedAtEnd.set(
-          id,
-          outputs.filter((name) => !retain.includes(name)),
-        );
+      case "instanceSubmitted":
+        this.#submit(event, nowNs);
         return true;
-      }
       case "outputReleased":
         this.graph.releaseOutput(event.instance, event.output);
         return true;
@@ -153,7 +140,7 @@ export class MasterCore {
         this.#checkAccelerator(event.accelerator);
         if (!this.#drains.begin(event.accelerator)) return false;
         this.graph.drainAccelerator(event.accelerator, nowNs);
-        this.#tellAccelerator("acceleratorDraining", event.accelerator, nowNs);
+        this.#outbox.tellAccelerator("acceleratorDraining", event.accelerator, nowNs);
         return true;
       case "acceleratorResumed":
         this.#checkAccelerator(event.accelerator);
@@ -161,30 +148,64 @@ export class MasterCore {
         // One that is lost or absent is there again when its executor says so.
         if (this.graph.availability(event.accelerator) === "down") return false;
         this.graph.returnAccelerator(event.accelerator);
-        this.#tellAccelerator("acceleratorReturned", event.accelerator, nowNs);
+        this.#outbox.tellAccelerator("acceleratorReturned", event.accelerator, nowNs);
         return true;
     }
   }
 
+  #register(spec: TemplateSpec): void {
+    const template = this.graph.registerTemplate(spec);
+    this.#outbox.instruct({ type: "registerTemplate", template: template.spec });
+    for (const partition of template.partitions) {
+      for (const weight of partition.weights) {
+        if (this.graph.availability(weight.accelerator) !== "down")
+          this.#outbox.instruct({ type: "loadWeights", ...weight });
+      }
+    }
+  }
+
+  #open(event: Extract<ApplicationEvent, { type: "requestOpened" }>, nowNs: number): void {
+    const { request: id, deadlineNs, queueTimeoutNs, failAtDeadline, partitions, ...opening } = event;
+    const request = this.graph.openRequest(
+      { ...opening, id, deadlineNs: deadlineNs ?? Number.POSITIVE_INFINITY, allowedPartitions: partitions },
+      nowNs,
+    );
+    this.#expiries.opened(request, { queueTimeoutNs: queueTimeoutNs ?? Number.POSITIVE_INFINITY, failAtDeadline });
+  }
+
+  #submit(event: Extract<ApplicationEvent, { type: "instanceSubmitted" }>, nowNs: number): void {
+    const { instance: id, partitions: allowedPartitions, template, symbols, inputs, retain, label } = event;
+    const request = this.graph.request(event.request);
+    if (this.#expiries.failsAtDeadline(request) && nowNs >= request.deadlineNs) failPassed(request, nowNs);
+    const outputs = this.graph.template(template).outputs.map((output) => output.name);
+    for (const name of retain) if (!outputs.includes(name)) outputs.push(name);
+    const submission = { id, template, symbols, inputs, retain: outputs, allowedPartitions, label };
+    this.graph.insert(submission, event.request, nowNs);
+    this.#settlements.releaseAtEnd(
+      id,
+      outputs.filter((name) => !retain.includes(name)),
+    );
+    this.#expiries.submitted(request, nowNs);
+  }
+
   /** Tells whether more may be issued now. */
   #executorReports(event: ExecutorEvent, nowNs: number): boolean {
-    if (event.type === "intentsRaised") {
-      for (const number of event.transfers) {
-        const transfer = this.graph.transfer(number);
-        if (transfer === undefined) this.#lateEvents += 1;
-        else this.#intent(transfer, nowNs);
-      }
-      return true;
-    }
-    if (event.type === "acceleratorLost") {
-      this.#acceleratorLost(event, nowNs);
-      return true;
-    }
-    if (event.type === "acceleratorReturned") {
-      this.#acceleratorReturned(event.accelerator, nowNs);
-      return true;
-    }
     switch (event.type) {
+      case "intentsRaised":
+        for (const number of event.transfers) {
+          const transfer = this.graph.transfer(number);
+          if (transfer === undefined) this.#lateEvents += 1;
+          else this.#transfers.intent(transfer, nowNs);
+        }
+        return true;
+      case "acceleratorLost":
+        this.#transfers.lost(this.graph.loseAccelerator(event.accelerator, nowNs), nowNs);
+        this.scheduler.acceleratorLost(event.accelerator);
+        this.#outbox.tellAccelerator("acceleratorLost", event.accelerator, nowNs, event.reason);
+        return true;
+      case "acceleratorReturned":
+        this.#acceleratorReturned(event.accelerator, nowNs);
+        return true;
       case "operatorStarted":
       case "operatorDone":
       case "operatorFailed":
@@ -194,147 +215,66 @@ export class MasterCore {
         else this.#operatorReport(event, operator, nowNs);
         return event.type !== "operatorStarted";
       }
-      default: {
-        const transfer = this.graph.transfer(event.transfer);
-        if (transfer === undefined) this.#lateEvents += 1;
-        else this.#transferReport(event, transfer, nowNs);
+      default:
+        this.#transferReport(event, nowNs);
         // Its end may have freed memory, or told that a copy will not come, and nothing else need happen any more.
         return event.type !== "recvReady";
-      }
     }
   }
 
   #operatorReport(event: Extract<ExecutorEvent, { issueNumber: number }>, operator: OperatorNode, nowNs: number): void {
+    const notice = this.#outbox.operatorNotice(operator, nowNs);
+    if (event.type === "operatorStarted") {
+      this.graph.operatorStarted(operator, nowNs);
+      this.scheduler.operatorStarted(operator);
+      this.#expiries.started(operator.instance.request);
+      this.#outbox.tell("operatorStarted", notice);
+      return;
+    }
+    this.scheduler.operatorEnded(operator);
     switch (event.type) {
-      case "operatorStarted":
-        this.graph.operatorStarted(operator, nowNs);
-        this.#reaction.notices.push({ name: "operatorStarted", value: this.#operatorNotice(operator, nowNs) });
-        return;
-      case "operatorDone": {
-        const value = { ...this.#operatorNotice(operator, nowNs), observedNs: event.observedNs };
+      case "operatorDone":
         this.graph.operatorDone(operator, nowNs);
         this.scheduler.operatorObserved(operator, event.observedNs);
         this.#operatorsDone += 1;
-        this.#reaction.notices.push({ name: "operatorDone", value });
+        this.#outbox.tell("operatorDone", { ...notice, observedNs: event.observedNs });
         return;
-      }
-      case "operatorFailed": {
+      case "operatorFailed":
         // It was asked back before the executor got it.
         if (event.cause === "inputLost" && operator.recalled) {
           this.graph.operatorWithdrawn(operator, nowNs, true);
           return;
         }
-        const value = { ...this.#operatorNotice(operator, nowNs), reason: event.reason };
-        this.#noteReason(operator.instance, `operator ${value.operatorName}: ${event.reason}`);
+        this.#settlements.note(operator.instance, `operator ${notice.operatorName}: ${event.reason}`);
         this.graph.operatorFailed(operator, nowNs);
-        this.#reaction.notices.push({ name: "operatorFailed", value });
+        this.#outbox.tell("operatorFailed", { ...notice, reason: event.reason });
         return;
-      }
       case "withdrawn":
         this.graph.operatorWithdrawn(operator, nowNs);
     }
   }
 
-  /** Only what is still to be settled will ask for its reason. */
-  #noteReason({ id, state }: InstanceNode, reason: string): void {
-    if (state === "live") this.#reasons.set(id, reason);
-  }
-
-  #intent(transfer: TransferNode, nowNs: number): void {
-    const { number, source, destination, rank, tensor } = transfer;
-    this.#arbiter.intent({ transfer: number, source, destination, bytes: tensor.bytes, rank }, nowNs);
-    transfer.state = "intended";
-  }
-
-  #transferReport(event: Extract<ExecutorEvent, { transfer: number }>, transfer: TransferNode, nowNs: number): void {
-    switch (event.type) {
-      case "recvReady":
-        this.graph.transferReceiving(transfer);
-        this.#arbiter.recvReady(transfer.number, nowNs);
-        this.#reaction.instructions.push({ type: "activateSend", transfer: transfer.number });
-        transfer.state = "sending";
-        transfer.sendingNs = nowNs;
-        return;
-      case "transferDone": {
-        const { number, source, destination, tensor } = transfer;
-        const { observedNs } = event;
-        this.#arbiter.done(number, nowNs);
-        this.graph.transferDone(transfer, nowNs);
-        this.scheduler.predictor.transferObserved(source, destination, tensor.bytes, observedNs);
-        const value = {
-          transfer: number,
-          tensor: tensor.id,
-          source,
-          destination,
-          bytes: tensor.bytes,
-          observedNs,
-          atNs: nowNs,
-        };
-        this.#reaction.notices.push({ name: "transferDone", value });
-        return;
-      }
-      case "transferFailed":
-        this.#arbiter.failed(transfer.number, nowNs);
-        for (const { instance } of transfer.waiting) {
-          this.#noteReason(instance, `transfer ${transfer.number}: ${event.reason}`);
-        }
-        this.graph.transferFailed(transfer, nowNs);
-        return;
-      case "transferCancelled":
-        this.graph.transferCancelled(transfer, nowNs);
-        return;
-      case "recvFailed":
-        if (this.graph.claims.memorySafety === "guaranteed") {
-          throw new InvariantBrokenError(
-            `transfer ${transfer.number} had its bytes reserved and its receive buffer was refused: ${event.reason}`,
-            { transfer: transfer.number },
-          );
-        }
-        this.#arbiter.failed(transfer.number, nowNs);
-        transfer.state = "starved";
-        this.#starved.add(transfer);
-        return;
+  #transferReport(event: TransferEvent, nowNs: number): void {
+    const transfer = this.graph.transfer(event.transfer);
+    if (transfer === undefined) {
+      this.#lateEvents += 1;
+      return;
     }
-  }
-
-  #acceleratorLost({ accelerator, reason }: Extract<ExecutorEvent, { type: "acceleratorLost" }>, nowNs: number): void {
-    for (const transfer of this.graph.loseAccelerator(accelerator, nowNs)) {
-      if (this.#arbiter.state(transfer) !== "gone") this.#arbiter.failed(transfer, nowNs);
-    }
-    this.#tellAccelerator("acceleratorLost", accelerator, nowNs, reason);
+    this.#transfers.report(event, transfer, nowNs, (reason) => {
+      for (const { instance } of transfer.waiting) this.#settlements.note(instance, reason);
+    });
+    if (event.type === "transferDone") this.scheduler.copyArrived(transfer.destination);
   }
 
   /** It is there with its weights; what is drained stays so until it is resumed. */
   #acceleratorReturned(accelerator: number, nowNs: number): void {
     for (const weight of this.graph.returnAccelerator(accelerator)) {
-      this.#reaction.instructions.push({ type: "loadWeights", ...weight });
+      this.#outbox.instruct({ type: "loadWeights", ...weight });
     }
     const isDraining = this.#drains.has(accelerator);
     if (isDraining) this.graph.drainAccelerator(accelerator, nowNs);
-    this.#tellAccelerator(
-      "acceleratorReturned",
-      accelerator,
-      nowNs,
-      isDraining ? "it is drained until it is resumed" : "",
-    );
-  }
-
-  /** Memory may have been released: transfers whose receive buffer fits now are intents again; those nobody waits for are given up. */
-  #retryStarved(nowNs: number): void {
-    for (const transfer of this.#starved) {
-      const { number, destination, tensor, state, waiting } = transfer;
-      const isGone = this.graph.transfer(number) !== transfer || state !== "starved";
-      if (!isGone && waiting.every((operator) => operator.state !== "issued")) {
-        this.#starved.delete(transfer);
-        transfer.state = "cancelling";
-        this.#reaction.instructions.push({ type: "cancelTransfer", transfer: number });
-        continue;
-      }
-      const bytes = this.graph.cluster.roundBytes(destination, tensor.bytes);
-      if (!isGone && !this.graph.ledger.fits(destination, bytes)) continue;
-      this.#starved.delete(transfer);
-      if (!isGone) this.#intent(transfer, nowNs);
-    }
+    const reason = isDraining ? "it is drained until it is resumed" : "";
+    this.#outbox.tellAccelerator("acceleratorReturned", accelerator, nowNs, reason);
   }
 
   /** Nothing was issued and nothing moves: if work waits for memory that will not come, the least urgent gives way. */
@@ -359,86 +299,44 @@ export class MasterCore {
     }
     const { waiters, victim, reason } = standstill;
     if (victim !== null || !this.#standsStill) {
-      const failed = victim?.id ?? null;
-      this.#reaction.notices.push({ name: "standstill", value: { waiters, failed, reason, atNs: nowNs } });
+      this.#outbox.tell("standstill", { waiters, failed: victim?.id ?? null, reason, atNs: nowNs });
     }
     this.#standsStill = true;
     if (victim === null) return false;
-    this.#noteReason(victim, `it gave way, since nothing moved any more: ${reason}`);
+    this.#settlements.note(victim, `it gave way, since nothing moved any more: ${reason}`);
     this.graph.fail(victim.id, nowNs);
-    this.#carryOutEffects(nowNs);
-    this.#retryStarved(nowNs);
-    this.#selectTransfers(nowNs);
+    this.#settlements.carryOut(nowNs);
+    this.#transfers.retryStarved(nowNs);
+    this.#transfers.select(nowNs);
     return true;
   }
 
-  #carryOutEffects(nowNs: number): void {
-    const { releases, holds, withdrawals, settled } = this.graph.takeEffects();
-    const { instructions } = this.#reaction;
-    if (settled.length > 0) {
-      for (const { instance } of settled) {
-        for (const output of this.#releasedAtEnd.get(instance.id) ?? []) this.graph.releaseOutput(instance.id, output);
-        this.#releasedAtEnd.delete(instance.id);
-      }
-      releases.push(...this.graph.takeEffects().releases);
-    }
-    for (const { tensor, accelerator } of releases) instructions.push({ type: "release", tensor, accelerator });
-    for (const { tensor, accelerator } of holds) instructions.push({ type: "hold", tensor, accelerator });
-    for (const issueNumber of withdrawals) instructions.push({ type: "withdraw", issueNumber });
-    for (const { instance, outcome } of settled) this.#settle(instance, outcome, nowNs);
-  }
-
-  #settle(instance: InstanceNode, outcome: Outcome, atNs: number): void {
-    const { notices } = this.#reaction;
-    const value = { instance: instance.id, request: instance.request.id, label: instance.label, atNs };
-    if (outcome === "done") notices.push({ name: "instanceDone", value });
-    else if (outcome === "cancelled") notices.push({ name: "instanceCancelled", value });
-    else {
-      const reason =
-        this.#reasons.get(instance.id) ?? instance.failure ?? "an instance whose results it needs ended without them";
-      this.#reasons.delete(instance.id);
-      notices.push({
-        name: "instanceFailed",
-        value: { ...value, error: new InstanceFailedError(instance.id, reason) },
-      });
-    }
-  }
-
-  #selectTransfers(nowNs: number): void {
-    for (const { transfer: number } of this.#arbiter.select(nowNs)) {
-      const transfer = this.graph.transfer(number);
-      if (transfer === undefined) continue;
-      transfer.state = "receiving";
-      const { tensor, source, destination } = transfer;
-      this.#reaction.instructions.push({
-        type: "activateRecv",
-        transfer: number,
-        tensor: tensor.id,
-        source,
-        destination,
-        bytes: tensor.bytes,
-      });
-    }
-  }
-
   #mayStandStill(): boolean {
-    return this.graph.unscheduledFrontier.size > 0 || this.#starved.size > 0;
+    return this.graph.unscheduledFrontier.size > 0 || this.#transfers.hasStarved;
   }
 
+  /** So many decisions at a time that whoever shares the event loop has its turn in between. */
   #issueWhatMayBe(nowNs: number): void {
-    for (let placement = this.scheduler.decide(nowNs); placement !== null; placement = this.scheduler.decide(nowNs)) {
+    this.#isUnfinished = false;
+    for (let decisions = 0; ; decisions++) {
+      if (decisions === this.#decisionsPerTurnMax) {
+        this.#isUnfinished = true;
+        return;
+      }
+      const placement = this.scheduler.decide(nowNs);
+      if (placement === null) return;
       this.#carryOut(placement, nowNs);
     }
   }
 
   #carryOut({ decision, batch, partition }: Placement, nowNs: number): void {
-    const { instructions, notices } = this.#reaction;
-    notices.push({ name: "decision", value: decision });
+    this.#outbox.tell("decision", decision);
     for (const operator of batch) {
       const issued = this.graph.issue(operator, partition, nowNs);
-      instructions.push({ type: "issue", activated: true, ...issued });
-      notices.push({ name: "operatorIssued", value: this.#operatorNotice(operator, nowNs) });
-      this.#carryOutEffects(nowNs);
+      const activated = this.scheduler.operatorIssued(operator);
+      this.#outbox.instruct({ type: "issue", activated, ...issued });
+      this.#outbox.tell("operatorIssued", this.#outbox.operatorNotice(operator, nowNs));
+      this.#settlements.carryOut(nowNs);
     }
   }
 
@@ -447,35 +345,14 @@ export class MasterCore {
     throw new UnknownAcceleratorError(accelerator, this.graph.cluster.accelerators.length);
   }
 
-  #tellAccelerator<N extends AcceleratorNoticeName>(name: N, accelerator: number, atNs: number, reason = ""): void {
-    const acceleratorName = this.graph.cluster.accelerators[accelerator]?.name ?? "";
-    this.#reaction.notices.push({ name, value: { accelerator, acceleratorName, reason, atNs } } as Notice);
-  }
-
   /** Accelerators that nothing lies on any more. */
   #tellDrained(nowNs: number): void {
     for (const accelerator of this.#drains.becameIdle(this.graph)) {
-      this.#tellAccelerator("acceleratorDrained", accelerator, nowNs);
+      this.#outbox.tellAccelerator("acceleratorDrained", accelerator, nowNs);
       // Requests that hold nothing any more leave it as well, and what they had reserved elsewhere others may have.
       this.graph.drainAccelerator(accelerator, nowNs);
       this.#issueWhatMayBe(nowNs);
     }
-  }
-
-  #operatorNotice(operator: OperatorNode, atNs: number) {
-    const { instance, index, accelerator, issueNumber } = operator;
-    return {
-      instance: instance.id,
-      operator: index,
-      operatorName: instance.template.operators[index]?.name ?? "",
-      template: instance.template.name,
-      request: instance.request.id,
-      label: instance.label,
-      accelerator,
-      acceleratorName: this.graph.cluster.accelerators[accelerator]?.name ?? "",
-      issueNumber,
-      atNs,
-    };
   }
 }
 
@@ -493,6 +370,14 @@ const APPLICATION_EVENTS: ReadonlySet<string> = new Set([
   "acceleratorResumed",
 ]);
 
-function isExecutorEvent(event: MasterEvent): event is ExecutorEvent {
+function isExecutorEvent(event: ApplicationEvent | ExecutorEvent): event is ExecutorEvent {
   return !APPLICATION_EVENTS.has(event.type);
+}
+
+function failPassed({ id, deadlineNs }: RequestNode, nowNs: number): never {
+  throw new SliceSchedulerError(
+    "DEADLINE_PASSED",
+    `request ${id} fails at its deadline, ${deadlineNs} ns, and it is ${nowNs} ns: an instance submitted now could not be done in time`,
+    { request: id, deadlineNs, nowNs },
+  );
 }

@@ -18,6 +18,25 @@ export class InstanceFailedError extends SliceSchedulerError {
   }
 }
 
+/** Code `QUEUE_TIMEOUT`: no operator of its request started in time; `DEADLINE_EXCEEDED`: it was not done by its deadline. */
+export class TimedOutError extends SliceSchedulerError {
+  constructor(
+    kind: "queueTimeout" | "deadline",
+    instance: number,
+    request: number,
+    { sinceNs, atNs }: { readonly sinceNs: number; readonly atNs: number },
+  ) {
+    const waited = `it was submitted at ${sinceNs} ns and it is ${atNs} ns`;
+    if (kind === "queueTimeout") {
+      const message = `instance ${instance} of request ${request} waited too long for its first operator to start: ${waited}`;
+      super("QUEUE_TIMEOUT", message, { instance, request, sinceNs, atNs });
+    } else {
+      const message = `instance ${instance} of request ${request} was not done by its deadline: ${waited}`;
+      super("DEADLINE_EXCEEDED", message, { instance, request, sinceNs, atNs });
+    }
+  }
+}
+
 /** Code `INSTANCE_CANCELLED`. */
 export class InstanceCancelledError extends SliceSchedulerError {
   constructor(instance: number) {

@@ -15,6 +15,10 @@ export type ApplicationEvent =
       readonly rank: number;
       /** Null for none. */
       readonly deadlineNs: number | null;
+      /** Whether what is not done at the deadline fails. */
+      readonly failAtDeadline: boolean;
+      /** From a submission to the start of the request's first operator; null for any length. */
+      readonly queueTimeoutNs: number | null;
       readonly limits:
         | readonly { readonly template: string; readonly symbols: Readonly<Record<string, number>> }[]
         | null;
@@ -44,7 +48,12 @@ export type ApplicationEvent =
   | { readonly type: "acceleratorDrained"; readonly accelerator: number }
   | { readonly type: "acceleratorResumed"; readonly accelerator: number };
 
-export type MasterEvent = ApplicationEvent | ExecutorEvent;
+/** It is as late as the core asked to be woken at the latest, see `MasterCore.wakeNs`. */
+export interface TimeEvent {
+  readonly type: "timePassed";
+}
+
+export type MasterEvent = ApplicationEvent | ExecutorEvent | TimeEvent;
 
 interface OperatorNotice {
   readonly instance: number;

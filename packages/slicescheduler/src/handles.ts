@@ -47,6 +47,16 @@ export interface RequestOptions {
   readonly priority?: string;
   /** Nanoseconds of the executor's clock; earlier ones go first within a class. Default: none. */
   readonly deadlineNs?: number;
+  /**
+   * What is not done at `deadlineNs` fails then with DEADLINE_EXCEEDED, also while an operator of it runs, and nothing more can be
+   * submitted. Default false: the deadline only orders.
+   */
+  readonly failAtDeadline?: boolean;
+  /**
+   * Fails with QUEUE_TIMEOUT when the first operator of the request has not started so long after its submission. A whole number of
+   * nanoseconds above 0. Default: it may wait for ever.
+   */
+  readonly queueTimeoutNs?: number;
   readonly label?: string;
   /** Names of partitions that its instances may be laid on. Default: all of their templates'. */
   readonly partitions?: readonly string[];

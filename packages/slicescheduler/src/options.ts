@@ -44,6 +44,8 @@ const KNOWN = {
     "batchOperatorsMax",
     "memoryPatienceNs",
     "decisionsKept",
+    "decisionsPerTurnMax",
+    "slices",
     "timeliness",
     "simulatedOperatorsPerMs",
     "operatorsPerAcceleratorMax",
@@ -88,6 +90,7 @@ export function checkOptions(options: SliceSchedulerOptions): void {
   positive("scheduling.batchOperatorsMax", scheduling.batchOperatorsMax, true);
   positive("scheduling.memoryPatienceNs", scheduling.memoryPatienceNs, true);
   positive("scheduling.decisionsKept", scheduling.decisionsKept, true);
+  positive("scheduling.decisionsPerTurnMax", scheduling.decisionsPerTurnMax, true);
   positive("arbitration.agingNs", arbitration.agingNs, true);
   positive("arbitration.reserveNs", arbitration.reserveNs, true);
   if (faults.length > 0) throw new InvalidOptionsError(faults);

@@ -1,8 +1,8 @@
 import type { Executor, ExecutorEvent } from "@slicescheduler/executor";
 import type { TemplateSpec } from "@slicescheduler/gmg";
 import { MasterCore } from "./core.ts";
-import { InstanceCancelledError, SliceSchedulerError } from "./errors.ts";
-import type { MasterEvent, Notice, Notices } from "./events.ts";
+import { InstanceCancelledError, InvalidOptionsError, SliceSchedulerError } from "./errors.ts";
+import type { MasterEvent, Notice, Notices, TimeEvent } from "./events.ts";
 import { type Explanation, explainInstance } from "./explain.ts";
 import { GuardedEmitter } from "./guarded-emitter.ts";
 import type {
@@ -30,7 +30,7 @@ export class SliceScheduler extends GuardedEmitter<Notices> {
   readonly #options: SliceSchedulerOptions;
   readonly #priorities: readonly string[];
   readonly #records = new Map<number, InstanceRecord>();
-  readonly #queue: ExecutorEvent[] = [];
+  readonly #queue: (ExecutorEvent | TimeEvent)[] = [];
   readonly #notices: Notice[] = [];
   #nextRequest = 0;
   #nextInstance = 0;
@@ -40,6 +40,9 @@ export class SliceScheduler extends GuardedEmitter<Notices> {
   #asking: boolean = false;
   #telling: boolean = false;
   #closed: boolean = false;
+  /** When the core is to be woken, and what takes that back. */
+  #wakeNs = Number.POSITIVE_INFINITY;
+  #forgetWake: (() => void) | null = null;
 
   /** Throws CLUSTER_INVALID, INVALID_OPTIONS; both name every fault at once. */
   constructor(options: SliceSchedulerOptions) {
@@ -143,6 +146,7 @@ export class SliceScheduler extends GuardedEmitter<Notices> {
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
+    this.#forgetWake?.();
     this.#executor.close();
     this.removeAllListeners();
     for (const [instance, record] of this.#records) {
@@ -157,6 +161,7 @@ export class SliceScheduler extends GuardedEmitter<Notices> {
     endsWithInstances: boolean,
   ): number {
     const { priority = this.#priorities[0] as string, deadlineNs, label, partitions } = options;
+    checkTimes(options);
     const rank = this.#priorities.indexOf(priority);
     if (rank < 0) {
       throw new SliceSchedulerError(
@@ -173,6 +178,8 @@ export class SliceScheduler extends GuardedEmitter<Notices> {
       label: label ?? "",
       rank,
       deadlineNs: deadlineNs ?? null,
+      failAtDeadline: options.failAtDeadline ?? false,
+      queueTimeoutNs: options.queueTimeoutNs ?? null,
       limits: limits?.map(({ template, symbols }) => ({ template: template.name, symbols })) ?? null,
       concurrentInstances,
       chains,
@@ -246,8 +253,8 @@ export class SliceScheduler extends GuardedEmitter<Notices> {
     if (this.#notices.length > 0) queueMicrotask(() => this.#tell());
   }
 
-  /** An event of the executor, which may come while another one is being handled: then it waits its turn. */
-  #deliver(event: ExecutorEvent): void {
+  /** An event of the executor or of its clock, which may come while another one is being handled: then it waits its turn. */
+  #deliver(event: ExecutorEvent | TimeEvent): void {
     if (this.#closed) return;
     this.#queue.push(event);
     if (this.#pumping) return;
@@ -270,6 +277,23 @@ export class SliceScheduler extends GuardedEmitter<Notices> {
     onEvent?.(event, nowNs);
     this.#notices.push(...notices);
     if (instructions.length > 0) this.#executor.execute(instructions);
+    this.#armWake(nowNs);
+  }
+
+  #armWake(nowNs: number): void {
+    const wakeNs = this.#core.wakeNs(nowNs);
+    if (wakeNs === this.#wakeNs || this.#closed) return;
+    this.#forgetWake?.();
+    this.#wakeNs = wakeNs;
+    if (wakeNs === Number.POSITIVE_INFINITY) {
+      this.#forgetWake = null;
+      return;
+    }
+    this.#forgetWake = this.#executor.clock.callAt(wakeNs, () => {
+      this.#wakeNs = Number.POSITIVE_INFINITY;
+      this.#forgetWake = null;
+      this.#deliver({ type: "timePassed" });
+    });
   }
 
   /** Emits in order; what listeners cause joins the end of the line. Inside a call it waits until the caller has its answer. */
@@ -301,6 +325,15 @@ export class SliceScheduler extends GuardedEmitter<Notices> {
     this.#nowNs = Math.max(this.#nowNs, this.#executor.clock.nowNs());
     return this.#nowNs;
   }
+}
+
+function checkTimes({ deadlineNs, failAtDeadline, queueTimeoutNs }: RequestOptions): void {
+  const faults: string[] = [];
+  if (failAtDeadline === true && deadlineNs === undefined)
+    faults.push("failAtDeadline: there is no deadlineNs to fail at");
+  if (queueTimeoutNs !== undefined && !(Number.isSafeInteger(queueTimeoutNs) && queueTimeoutNs > 0))
+    faults.push(`queueTimeoutNs: ${queueTimeoutNs} is not a whole number above 0`);
+  if (faults.length > 0) throw new InvalidOptionsError(faults);
 }
 
 /** Where the process reports what nobody caught, and outside the scheduler. */

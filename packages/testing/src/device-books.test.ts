@@ -38,7 +38,7 @@ function overheard() {
   const passed: ExecutorInstruction[] = [];
   const executor = books.overhear({
     manifest: { name: "told", simulatedTime: true },
-    clock: { nowNs: () => 0 },
+    clock: { nowNs: () => 0, callAt: () => () => {} },
     open: (context) => {
       deliver = (event) => context.deliver(event);
     },

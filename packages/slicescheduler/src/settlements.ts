@@ -1,0 +1,59 @@
+import type { GlobalMappingGraph, InstanceNode, Outcome } from "@slicescheduler/gmg";
+import { InstanceFailedError, type SliceSchedulerError } from "./errors.ts";
+import type { Outbox } from "./outbox.ts";
+
+/** Takes what a change of the graph asks for to the executor and to the listeners, and knows why instances failed. */
+export class Settlements {
+  readonly #graph: GlobalMappingGraph;
+  readonly #outbox: Outbox;
+  /**
+   * Outputs of live instances that nobody asked to retain: they can be referred to until the instance ends, so that its
+   * readers can be submitted right behind it. Its claim covers them all that time.
+   */
+  readonly #releasedAtEnd = new Map<number, readonly string[]>();
+  /** Why instances failed, until their failure is told. */
+  readonly #errors = new Map<number, SliceSchedulerError>();
+
+  constructor(graph: GlobalMappingGraph, outbox: Outbox) {
+    this.#graph = graph;
+    this.#outbox = outbox;
+  }
+
+  releaseAtEnd(instance: number, outputs: readonly string[]): void {
+    this.#releasedAtEnd.set(instance, outputs);
+  }
+
+  /** Only what is still to be settled will ask for its reason; the first one counts. */
+  note({ id, state }: InstanceNode, reason: string | SliceSchedulerError): void {
+    if (state !== "live" || this.#errors.has(id)) return;
+    this.#errors.set(id, typeof reason === "string" ? new InstanceFailedError(id, reason) : reason);
+  }
+
+  carryOut(nowNs: number): void {
+    const { releases, holds, withdrawals, settled } = this.#graph.takeEffects();
+    if (settled.length > 0) {
+      for (const { instance } of settled) {
+        for (const output of this.#releasedAtEnd.get(instance.id) ?? []) this.#graph.releaseOutput(instance.id, output);
+        this.#releasedAtEnd.delete(instance.id);
+      }
+      releases.push(...this.#graph.takeEffects().releases);
+    }
+    for (const { tensor, accelerator } of releases) this.#outbox.instruct({ type: "release", tensor, accelerator });
+    for (const { tensor, accelerator } of holds) this.#outbox.instruct({ type: "hold", tensor, accelerator });
+    for (const issueNumber of withdrawals) this.#outbox.instruct({ type: "withdraw", issueNumber });
+    for (const { instance, outcome } of settled) this.#settle(instance, outcome, nowNs);
+  }
+
+  #settle(instance: InstanceNode, outcome: Outcome, atNs: number): void {
+    const { id, request, label, failure } = instance;
+    const value = { instance: id, request: request.id, label, atNs };
+    const error = this.#errors.get(id);
+    this.#errors.delete(id);
+    if (outcome === "done") this.#outbox.tell("instanceDone", value);
+    else if (outcome === "cancelled") this.#outbox.tell("instanceCancelled", value);
+    else {
+      const reason = failure ?? "an instance whose results it needs ended without them";
+      this.#outbox.tell("instanceFailed", { ...value, error: error ?? new InstanceFailedError(id, reason) });
+    }
+  }
+}
