@@ -48,17 +48,18 @@ export class Yardstick {
     return path;
   }
 
-  /** Medians; all files in turn in one process. */
-  limit(paths: readonly string[], repetitions: number): YardstickRun {
-    return this.#run("limit", [String(repetitions), ...paths]);
+  /** Medians; all files in turn in one process. @param isApart Components one after the other, instead of one event loop for all. */
+  limit(paths: readonly string[], repetitions: number, isApart = false): YardstickRun {
+    return this.#run("limit", [String(repetitions), ...paths], isApart ? { COMP: "1" } : {});
   }
 
   straightforward(path: string, repetitions: number): YardstickRun {
     return this.#run("straightforward", [path, String(repetitions)]);
   }
 
-  #run(program: string, args: readonly string[]): YardstickRun {
-    const { stdout } = spawnSync(join(this.#folder, program), args, { encoding: "utf8" });
+  #run(program: string, args: readonly string[], env: Readonly<Record<string, string>> = {}): YardstickRun {
+    const options = { encoding: "utf8", env: { ...process.env, ...env } } as const;
+    const { stdout } = spawnSync(join(this.#folder, program), args, options);
     const [, finishHash = "", peakHash = "", medianMs, minMs, opsPerMs = ""] =
       /finHash=(\w+) peakHash=(\w+) .*ms med ([\d.]+) min ([\d.]+) .*ops\/ms (\d+)/.exec(stdout) ?? [];
     const bestOpsPerMs = Math.round((Number(opsPerMs) * Number(medianMs)) / Number(minMs));

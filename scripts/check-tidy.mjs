@@ -30,6 +30,10 @@ const IMPURE_GLOBALS = ["setTimeout", "setInterval", "setImmediate", "queueMicro
 const SHELL = {
   // Advances simulated time by itself while nobody drives it, so that `await handle.done` settles.
   "packages/executor/src/simulated-time.ts": ["setImmediate"],
+  // The time that passes outside: its clock and its timers, both of which can be given instead.
+  "packages/executor/src/real-time.ts": ["performance.now", "setImmediate", "setTimeout"],
+  // How long the conformance suite waits for a backend whose time passes by itself; the backend's own clock is under test.
+  "packages/testing/src/conformance/patience.ts": ["setTimeout"],
   // Tells listeners what a call caused once the call has returned, and throws what a listener threw on its own.
   "packages/slicescheduler/src/slice-scheduler.ts": ["queueMicrotask"],
 };

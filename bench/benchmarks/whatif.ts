@@ -29,9 +29,9 @@ export const measure: Measure = async () => {
   const points = [8, 64, 256, 1024].map((accelerators) => measurePoint(accelerators));
   const lines = points.map(
     (it) =>
-      `${it.accelerators} accelerators: ${it.usPerRound} µs per round, ${it.candidatesPerSecond} candidates/s; ` +
+      `${it.accelerators} accelerators: ${it.roundUs} µs per round, ${it.candidatesPerSecond} candidates/s; ` +
       `state ${it.shareReconstruction} %, overlay ${it.shareOverlay} %, advance ${it.shareAdvance} %; ` +
-      `${it.decidedOpsPerMs} operators/ms decided on; ${it.bytesPerRound} bytes allocated per round, ${it.bytesPerAdvance} per run`,
+      `${it.decidedOpsPerMs} operators/ms decided on; ${it.allocatedBytesPerRound} bytes allocated per round, ${it.allocatedBytesPerRun} per run that is planned`,
   );
   const pool: PoolPoint[] = [];
   for (const accelerators of [8, 64, 256, 1024]) pool.push(...(await measurePool(accelerators)));
@@ -67,54 +67,80 @@ function statesOf(accelerators: number): readonly AcceleratorState[] {
 }
 
 function measurePoint(accelerators: number) {
+  const rounds = Math.max(30, Math.round(20_000 / accelerators));
+  const plain = timeRounds(accelerators, rounds);
+  const { reconstruction, overlay, advance } = shareRounds(accelerators, rounds);
+  const share = (us: number) => Math.round((100 * us) / (reconstruction + overlay + advance));
+  return {
+    accelerators,
+    candidates: CANDIDATES,
+    operators: accelerators * HORIZON,
+    roundUs: plain.medianUs,
+    candidatesPerSecond: Math.round((1e6 * CANDIDATES) / plain.medianUs),
+    /** Operators that each decision took into account, also those whose times are known from the base's run, per ms of the round. */
+    decidedOpsPerMs: Math.round((1000 * plain.operatorsPerRound) / plain.medianUs),
+    shareReconstruction: share(reconstruction),
+    shareOverlay: share(overlay),
+    shareAdvance: share(advance),
+    ...allocations(accelerators),
+  };
+}
+
+/** Rounds as a scheduler makes them. */
+function timeRounds(accelerators: number, rounds: number): { medianUs: number; operatorsPerRound: number } {
   const simulator = new Simulator(optionsOf(accelerators));
   const states = statesOf(accelerators);
-  const rounds = Math.max(30, Math.round(20_000 / accelerators));
-  const spent = { reconstruction: 0, overlay: 0, advance: 0 };
-  const totals: number[] = [];
-  let simulated = 0;
+  const times: number[] = [];
+  let operators = 0;
   for (let round = 0; round < 2 * rounds; round++) {
-    if (round === rounds) {
-      spent.reconstruction = spent.overlay = spent.advance = simulated = totals.length = 0;
-    }
+    if (round === rounds) times.length = operators = 0;
+    const begun = performance.now();
+    operators += runRound(simulator, states, round, CANDIDATES, true).operators;
+    times.push(performance.now() - begun);
+  }
+  return { medianUs: medianUs(times), operatorsPerRound: operators / rounds };
+}
+
+/**
+ * The same rounds with every run made twice: the second time everything is planned already, so it is all advance. The rest of the
+ * first is planning: of the base, which is reconstruction together with its declaration, or of an overlay. Only the shares mean something, since the
+ * runs that were added warm the caches. Medians of rounds.
+ */
+function shareRounds(accelerators: number, rounds: number) {
+  const simulator = new Simulator(optionsOf(accelerators));
+  const states = statesOf(accelerators);
+  const times = { reconstruction: [] as number[], overlay: [] as number[], advance: [] as number[] };
+  for (let round = 0; round < 2 * rounds; round++) {
+    if (round === rounds) for (const each of Object.values(times)) each.length = 0;
+    const spent = { reconstruction: 0, overlay: 0, advance: 0 };
+    const run = (kind: "reconstruction" | "overlay", begunMs: number, abandonAboveScore: number) => {
+      const { scoreNs } = simulator.run({ abandonAboveScore });
+      const firstMs = performance.now();
+      simulator.run({ abandonAboveScore });
+      const advanceMs = performance.now() - firstMs;
+      spent.advance += advanceMs;
+      spent[kind] += firstMs - begunMs - advanceMs;
+      return scoreNs;
+    };
     const begun = performance.now();
     const passed = declareState(simulator, states, round);
     simulator.mark();
-    // The base is planned, and run, with the first candidate; an empty one takes that upon itself.
-    simulator.run();
-    const declared = performance.now();
-    spent.reconstruction += declared - begun;
+    run("reconstruction", begun, Number.POSITIVE_INFINITY);
     let best = Number.POSITIVE_INFINITY;
-    let counted = declared;
     for (let candidate = 0; candidate < CANDIDATES; candidate++) {
+      const laying = performance.now();
       simulator.rewind();
       layCandidate(simulator, passed, accelerators, round, candidate);
-      const { scoreNs, simulatedOperators } = simulator.run({ abandonAboveScore: best });
-      best = Math.min(best, scoreNs);
-      simulated += simulatedOperators;
-      const laid = performance.now();
-      // The same once more, planned already: what of it was the run.
-      simulator.run({ abandonAboveScore: best });
-      const again = performance.now();
-      spent.advance += again - laid;
-      spent.overlay += Math.max(0, laid - counted - (again - laid));
-      counted = performance.now();
+      best = Math.min(best, run("overlay", laying, best));
     }
-    totals.push(declared - begun);
+    times.reconstruction.push(spent.reconstruction);
+    times.overlay.push(spent.overlay);
+    times.advance.push(spent.advance);
   }
-  const totalMs = spent.reconstruction + spent.overlay + spent.advance;
-  const share = (ms: number) => Math.round((100 * ms) / totalMs);
   return {
-    accelerators,
-    operators: accelerators * HORIZON,
-    usPerRound: Math.round((1000 * totalMs) / rounds),
-    candidatesPerSecond: Math.round((1000 * rounds * CANDIDATES) / totalMs),
-    /** Operators that each decision took into account, also those whose times are known from the base's run, per ms of the round. */
-    decidedOpsPerMs: Math.round(simulated / totalMs),
-    shareReconstruction: share(spent.reconstruction),
-    shareOverlay: share(spent.overlay),
-    shareAdvance: share(spent.advance),
-    ...allocations(accelerators, states),
+    reconstruction: medianUs(times.reconstruction),
+    overlay: medianUs(times.overlay),
+    advance: medianUs(times.advance),
   };
 }
 
@@ -185,7 +211,7 @@ async function measurePool(accelerators: number): Promise<PoolPoint[]> {
       if (round === 0) for (const times of [...Object.values(spent), ...inPool]) times.length = 0;
       const at = round + rounds;
       let begun = performance.now();
-      const best = runSerially(simulator, states, at, candidates);
+      const { best } = runRound(simulator, states, at, candidates, false);
       spent.simulator.push(performance.now() - begun);
       begun = performance.now();
       writeRound(written, states, at, candidates);
@@ -220,27 +246,30 @@ function medianUs(times: readonly number[]): number {
   return Math.round(1000 * ([...times].sort((a, b) => a - b)[times.length >> 1] ?? Number.NaN));
 }
 
-/** Returns the index of the best candidate. */
-function runSerially(
+/** Returns the best candidate, the first of equal ones, and the operators simulated. @param stopsEarly Hopeless candidates are abandoned. */
+function runRound(
   simulator: Simulator,
   states: readonly AcceleratorState[],
   round: number,
   candidates: number,
-): number {
+  stopsEarly: boolean,
+): { best: number; operators: number } {
   const passed = declareState(simulator, states, round);
   simulator.mark();
   let best = -1;
   let bestNs = Number.POSITIVE_INFINITY;
+  let operators = 0;
   for (let candidate = 0; candidate < candidates; candidate++) {
     simulator.rewind();
     layCandidate(simulator, passed, states.length, round, candidate);
-    const { scoreNs } = simulator.run();
-    if (scoreNs < bestNs) {
-      best = candidate;
-      bestNs = scoreNs;
-    }
+    const abandonAboveScore = stopsEarly ? bestNs : Number.POSITIVE_INFINITY;
+    const { scoreNs, simulatedOperators } = simulator.run({ abandonAboveScore });
+    operators += simulatedOperators;
+    if (scoreNs >= bestNs) continue;
+    best = candidate;
+    bestNs = scoreNs;
   }
-  return best;
+  return { best, operators };
 }
 
 function writeRound(to: Round, states: readonly AcceleratorState[], round: number, candidates: number): void {
@@ -251,25 +280,30 @@ function writeRound(to: Round, states: readonly AcceleratorState[], round: numbe
   }
 }
 
-/** Heap that grows in a round, and in a run that is planned; the least of several, without a collection in between. */
-function allocations(accelerators: number, states: readonly AcceleratorState[]) {
+/**
+ * Bytes taken from the heap. `PerRun`: by a run that is planned, of which the event loop takes none and the rest, whatever the size, is
+ * its result; `PerRound`: by a whole round, most of it by the benchmark's own lists and by numbers handed to `transferNs` and back. Means of many
+ * repetitions; the least of several, so that a collection in between does not count.
+ */
+function allocations(accelerators: number) {
   const simulator = new Simulator(optionsOf(accelerators));
-  const perRound: number[] = [];
-  const perAdvance: number[] = [];
-  for (let round = 0; round < 40; round++) {
+  const states = statesOf(accelerators);
+  const rounds = Math.max(20, Math.round(2_000 / accelerators));
+  for (let round = 0; round < 2 * rounds; round++) runRound(simulator, states, round, CANDIDATES, true);
+  const allocatedBytesPerRound = allocatedBytes(rounds, (round) =>
+    runRound(simulator, states, round, CANDIDATES, true),
+  );
+  runRound(simulator, states, 0, CANDIDATES, false);
+  return { allocatedBytesPerRound, allocatedBytesPerRun: allocatedBytes(2_000, () => simulator.run()) };
+}
+
+function allocatedBytes(repetitions: number, once: (index: number) => unknown): number {
+  let least = Number.POSITIVE_INFINITY;
+  for (let sample = 0; sample < 20; sample++) {
     const before = process.memoryUsage().heapUsed;
-    const passed = declareState(simulator, states, round);
-    simulator.mark();
-    for (let candidate = 0; candidate < CANDIDATES; candidate++) {
-      simulator.rewind();
-      layCandidate(simulator, passed, accelerators, round, candidate);
-      simulator.run();
-    }
-    const between = process.memoryUsage().heapUsed;
-    for (let run = 0; run < CANDIDATES; run++) simulator.run();
-    const after = process.memoryUsage().heapUsed;
-    if (between >= before) perRound.push(between - before);
-    if (after >= between) perAdvance.push((after - between) / CANDIDATES);
+    for (let index = 0; index < repetitions; index++) once(index);
+    const grownBytes = process.memoryUsage().heapUsed - before;
+    if (grownBytes >= 0) least = Math.min(least, grownBytes);
   }
-  return { bytesPerRound: Math.min(...perRound), bytesPerAdvance: Math.round(Math.min(...perAdvance)) };
+  return Math.round(least / repetitions);
 }

@@ -1,6 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { topologyOf } from "../test/twin.ts";
-import { Arbiter, type ArbiterState, ArbitrationError } from "./index.ts";
+import {
+  Arbiter,
+  type ArbiterState,
+  ArbitrationError,
+  DEFAULT_DEADLINE_FACTOR,
+  DEFAULT_DEADLINE_MIN_NS,
+} from "./index.ts";
 
 const topology = topologyOf([1, 1, 1], [], () => []);
 
@@ -51,9 +57,40 @@ describe("save and load", () => {
   });
 
   it("refuses another version by its own code", () => {
-    expect(() => Arbiter.load(topology, { ...saved(), version: 2 })).toThrow(
-      expect.objectContaining({ code: "UNSUPPORTED_VERSION", details: { found: 2, supported: 1 } }),
-    );
+    for (const version of [0, 3, "2", null]) {
+      expect(() => Arbiter.load(topology, { ...saved(), version })).toThrow(
+        expect.objectContaining({ code: "UNSUPPORTED_VERSION", details: { found: version, supported: 2 } }),
+      );
+    }
+  });
+
+  it("reads version 1, which knew no deadlines: they get the defaults", () => {
+    const { deadlineFactor: _, deadlineMinNs: __, ...state } = saved();
+    const transfers = state.transfers.map(({ expectedNs: ___, ...view }) => view);
+    const arbiter = Arbiter.load(topology, { ...state, version: 1, transfers });
+    arbiter.validate();
+    expect(arbiter.nextDeadlineNs).toBe(10 + DEFAULT_DEADLINE_MIN_NS);
+    expect(arbiter.save()).toEqual({
+      ...saved(),
+      deadlineFactor: DEFAULT_DEADLINE_FACTOR,
+      deadlineMinNs: DEFAULT_DEADLINE_MIN_NS,
+    });
+  });
+
+  it("keeps deadlines, what was expected and what is quarantined", () => {
+    const arbiter = new Arbiter(topology, { deadlineFactor: 2.5, deadlineMinNs: 20 });
+    arbiter.intent({ transfer: 0, source: 0, destination: 1, bytes: 9, rank: 0 }, 0);
+    arbiter.intent({ transfer: 1, source: 1, destination: 0, bytes: 9, rank: 0, expectedNs: 11 }, 0);
+    arbiter.select(0);
+    arbiter.recvReady(1, 3);
+    expect(arbiter.expire(20)).toHaveLength(1);
+    const other = Arbiter.load(topology, JSON.parse(JSON.stringify(arbiter.save())));
+    other.validate();
+    expect(other.save()).toEqual(arbiter.save());
+    expect(other.state(0)).toBe("quarantined");
+    expect(other.nextDeadlineNs).toBe(3 + Math.ceil(2.5 * 11));
+    expect(other.expire(31)).toEqual(arbiter.expire(31));
+    expect(other.failed(0, 40)).toBe("quarantined");
   });
 
   const broken: Record<string, (state: ArbiterState) => unknown> = {
@@ -61,6 +98,11 @@ describe("save and load", () => {
     "a string": () => "arbiter",
     "a foreign format": (state) => ({ ...state, format: "else" }),
     "no time": ({ nowNs: _, ...state }) => state,
+    "no deadline": ({ deadlineMinNs: _, ...state }) => state,
+    "a deadline that is none": (state) => ({ ...state, deadlineMinNs: 0 }),
+    "a factor that is none": (state) => ({ ...state, deadlineFactor: "10" }),
+    "a factor below one": (state) => ({ ...state, deadlineFactor: 0.5 }),
+    "an expected duration that is none": (state) => change(state, { expectedNs: -1 }),
     "a negative time": (state) => ({ ...state, nowNs: -1 }),
     "transfers that are no array": (state) => ({ ...state, transfers: {} }),
     "a transfer that is none": (state) => ({ ...state, transfers: [null] }),

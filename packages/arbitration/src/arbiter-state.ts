@@ -1,16 +1,15 @@
 import { ArbitrationError } from "./errors.ts";
-import type { IntentQueue } from "./intent-queue.ts";
 import { replay } from "./moves.ts";
-import { isNs } from "./options.ts";
+import { checkedOptions, DEFAULT_DEADLINE_FACTOR, DEFAULT_DEADLINE_MIN_NS, isNs } from "./options.ts";
 import type { ArbiterState, ArbitrationOptions, MoveRecord, TransferMove, TransferView } from "./types.ts";
 
 const FORMAT = "slicescheduler/arbiter";
-const VERSION = 1;
+const VERSION = 2;
 /** So many transfers that ended are remembered for error messages. */
 export const REMEMBERED_GONE = 64;
 
 export function saveArbiter(
-  queue: IntentQueue,
+  options: Required<ArbitrationOptions>,
   nowNs: number,
   transfers: readonly TransferView[],
   gone: ReadonlyMap<number, readonly MoveRecord[]>,
@@ -18,8 +17,7 @@ export function saveArbiter(
   return {
     format: FORMAT,
     version: VERSION,
-    agingNs: queue.agingNs,
-    reserveNs: queue.reserveNs,
+    ...options,
     nowNs,
     transfers,
     gone: Array.from(gone, ([transfer, history]) => ({ transfer, history: history.map((record) => ({ ...record })) })),
@@ -32,17 +30,20 @@ type Unread = Readonly<Record<string, unknown>>;
 export function loadArbiter(value: unknown): { arbiter: ArbiterState; options: Required<ArbitrationOptions> } {
   const state = record(value, "the value");
   if (state["format"] !== FORMAT) fail(`format must be "${FORMAT}", found ${JSON.stringify(state["format"])}`);
-  if (state["version"] !== VERSION) {
+  const { version } = state;
+  if (version !== 1 && version !== VERSION) {
     throw new ArbitrationError(
       "UNSUPPORTED_VERSION",
-      `The saved arbiter has version ${String(state["version"])}, this package reads ${VERSION}.`,
-      { found: state["version"], supported: VERSION },
+      `The saved arbiter has version ${String(version)}, this package reads 1 … ${VERSION}.`,
+      { found: version, supported: VERSION },
     );
   }
   const nowNs = whole(state, "nowNs", "the value");
-  const options = { agingNs: whole(state, "agingNs", "the value"), reserveNs: whole(state, "reserveNs", "the value") };
+  const options = readOptions(state, version);
   const seen = new Set<number>();
-  const transfers = list(state, "transfers").map((entry, at) => readTransfer(entry, `transfers[${at}]`, nowNs));
+  const transfers = list(state, "transfers").map((entry, at) =>
+    readTransfer(entry, `transfers[${at}]`, nowNs, version),
+  );
   for (const { transfer } of transfers) {
     if (seen.has(transfer)) fail(`transfer ${transfer} is there twice`);
     seen.add(transfer);
@@ -56,7 +57,22 @@ export function loadArbiter(value: unknown): { arbiter: ArbiterState; options: R
   return { arbiter: { format: FORMAT, version: VERSION, ...options, nowNs, transfers, gone }, options };
 }
 
-function readTransfer(value: unknown, where: string, nowNs: number): TransferView {
+/** Version 1 knows no deadlines: they get the defaults. */
+function readOptions(state: Unread, version: 1 | 2): Required<ArbitrationOptions> {
+  const waiting = { agingNs: whole(state, "agingNs", "the value"), reserveNs: whole(state, "reserveNs", "the value") };
+  const { deadlineFactor } = version === 1 ? { deadlineFactor: DEFAULT_DEADLINE_FACTOR } : state;
+  const deadlineMinNs = version === 1 ? DEFAULT_DEADLINE_MIN_NS : whole(state, "deadlineMinNs", "the value");
+  if (typeof deadlineFactor !== "number")
+    return fail(`deadlineFactor must be a number, found ${String(deadlineFactor)}`);
+  try {
+    return checkedOptions({ ...waiting, deadlineFactor, deadlineMinNs });
+  } catch (error) {
+    if (error instanceof ArbitrationError) return fail(error.message);
+    throw error;
+  }
+}
+
+function readTransfer(value: unknown, where: string, nowNs: number, version: 1 | 2): TransferView {
   const entry = record(value, where);
   const history = readHistory(entry, where, nowNs);
   const state = replay(history);
@@ -73,6 +89,7 @@ function readTransfer(value: unknown, where: string, nowNs: number): TransferVie
     destination: whole(entry, "destination", where),
     bytes: whole(entry, "bytes", where),
     rank: whole(entry, "rank", where),
+    expectedNs: version === 1 ? 0 : whole(entry, "expectedNs", where),
     sinceNs,
     state,
     history,
@@ -86,7 +103,7 @@ function readGone(value: unknown, where: string, nowNs: number): ArbiterState["g
   return { transfer: whole(entry, "transfer", where), history };
 }
 
-const MOVES: readonly TransferMove[] = ["raise", "select", "recvReady", "done", "failed", "cancel"];
+const MOVES: readonly TransferMove[] = ["raise", "select", "recvReady", "done", "failed", "cancel", "expire"];
 
 function readHistory(entry: Unread, where: string, nowNs: number): readonly MoveRecord[] {
   let lastNs = 0;

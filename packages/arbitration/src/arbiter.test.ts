@@ -38,6 +38,7 @@ describe("Arbiter", () => {
     expect(arbiter.transfers()).toEqual([
       {
         ...intent(7, 0, 1),
+        expectedNs: 0,
         state: "sending",
         sinceNs: 10,
         history: [
@@ -245,10 +246,10 @@ describe("errors", () => {
 
   it("refuses numbers that are none, all at once", () => {
     const arbiter = new Arbiter(topology);
-    const bad: Intent = { transfer: -1, source: 0, destination: 1, bytes: 1.5, rank: Number.NaN };
-    expect(() => arbiter.intent(bad, 0)).toThrow(failing("INVALID_INTENT", "transfer", "bytes", "rank"));
-    expect(() => new Arbiter(topology, { agingNs: 0, reserveNs: -1 })).toThrow(
-      failing("INVALID_OPTIONS", "agingNs", "reserveNs"),
+    const bad: Intent = { transfer: -1, source: 0, destination: 1, bytes: 1.5, rank: Number.NaN, expectedNs: -1 };
+    expect(() => arbiter.intent(bad, 0)).toThrow(failing("INVALID_INTENT", "transfer", "bytes", "rank", "expectedNs"));
+    expect(() => new Arbiter(topology, { agingNs: 0, reserveNs: -1, deadlineFactor: 0.9, deadlineMinNs: 1.5 })).toThrow(
+      failing("INVALID_OPTIONS", "agingNs", "reserveNs", "deadlineFactor", "deadlineMinNs"),
     );
     expect(() => new Arbiter(topology, { agingNs: Number.POSITIVE_INFINITY })).toThrow(failing("INVALID_OPTIONS"));
   });
@@ -263,6 +264,9 @@ describe("errors", () => {
       expect(() => arbiter.cancel(1, nowNs)).toThrow(failing("INVALID_TIME"));
       expect(() => arbiter.cancel(3, nowNs)).toThrow(failing("INVALID_TIME"));
       expect(() => arbiter.pending(nowNs)).toThrow(failing("INVALID_TIME"));
+      expect(() => arbiter.describe(nowNs)).toThrow(failing("INVALID_TIME"));
+      expect(() => arbiter.expire(nowNs)).toThrow(failing("INVALID_TIME"));
+      expect(() => arbiter.acceleratorLost(0, nowNs)).toThrow(failing("INVALID_TIME"));
     }
     expect(arbiter.state(2)).toBe("gone");
     expect(numbers(arbiter.select(10))).toEqual([1]);

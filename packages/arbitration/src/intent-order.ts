@@ -35,6 +35,10 @@ export class IntentOrder {
     this.#sinceNs[slot] = sinceNs;
   }
 
+  rerank(slot: number, rank: number): void {
+    this.#rank[slot] = rank;
+  }
+
   transfer(slot: number): number {
     return this.#transfer[slot] as number;
   }

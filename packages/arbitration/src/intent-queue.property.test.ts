@@ -7,6 +7,7 @@ type Step =
   | { readonly type: "add"; readonly pair: number; readonly rank: number; readonly agedNs: number }
   | { readonly type: "burst"; readonly pair: number; readonly count: number; readonly rank: number }
   | { readonly type: "remove" | "end" | "occupy"; readonly at: number }
+  | { readonly type: "rerank"; readonly at: number; readonly rank: number }
   | { readonly type: "select"; readonly afterNs: number }
   | { readonly type: "clear" };
 
@@ -21,6 +22,7 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
     arbitrary: fc.record({ type: fc.constant("burst" as const), pair: at, count: fc.nat(70), rank: fc.nat(2) }),
   },
   { weight: 5, arbitrary: fc.record({ type: fc.constantFrom("remove" as const, "occupy" as const), at }) },
+  { weight: 8, arbitrary: fc.record({ type: fc.constant("rerank" as const), at, rank: fc.nat(4) }) },
   { weight: 20, arbitrary: fc.record({ type: fc.constant("end" as const), at }) },
   { weight: 25, arbitrary: fc.record({ type: fc.constant("select" as const), afterNs: fc.nat(25) }) },
   { weight: 1, arbitrary: fc.constant({ type: "clear" as const }) },
@@ -65,6 +67,12 @@ class Pair {
       const { transfer } = pick(twin.pending, step.at);
       twin.pending = twin.pending.filter((intent) => intent.transfer !== transfer);
       queue.remove(this.slots.get(transfer) ?? -1);
+    }
+    if (step.type === "rerank" && twin.pending.length > 0) {
+      const { transfer } = pick(twin.pending, step.at);
+      const { rank } = step;
+      twin.pending = twin.pending.map((intent) => (intent.transfer === transfer ? { ...intent, rank } : intent));
+      queue.rerank(this.slots.get(transfer) ?? -1, rank);
     }
     if (step.type === "occupy") {
       const [source, destination] = pick(this.ways, step.at);

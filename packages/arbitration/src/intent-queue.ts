@@ -103,6 +103,18 @@ export class IntentQueue {
   }
 
   /**
+   * Changes the rank of the pending intent in a slot; its age stays. It and those that slept on it wake: either may now go before the
+   * other. Throws UNKNOWN_TRANSFER.
+   */
+  rerank(slot: number, rank: number): void {
+    if (this.#pending[slot] !== 1) failSlot(slot);
+    this.#order.rerank(slot, rank);
+    this.#sleep.remove(slot);
+    this.#sleep.insert(this.#awake, slot);
+    this.#sleep.moveAll(this.#awake + 1 + slot, this.#awake);
+  }
+
+  /**
    * Selects an intent raised while no other is pending, without queueing it: what `add` and `select` would do. False, with
    * nothing changed, when another is pending or it does not fit.
    */

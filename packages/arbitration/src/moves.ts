@@ -3,18 +3,20 @@ import type { MoveRecord, TransferMove, TransferState } from "./types.ts";
 
 /**
  * Every legal move, by state. Whoever is cancelled while its data moves keeps its ports until the executor says that the
- * move has ended, well or not: only then is nothing on the wire.
+ * move has ended, well or not: only then is nothing on the wire. One that is quarantined was not heard of for too long, so
+ * whatever is heard of it later, in whatever order, is legal, and only an end changes anything.
  */
 const LEGAL_MOVES: Readonly<Record<TransferState, Readonly<Partial<Record<TransferMove, TransferState>>>>> = {
   gone: { raise: "intent" },
   intent: { select: "receiving", failed: "gone", cancel: "gone" },
-  receiving: { recvReady: "sending", failed: "gone", cancel: "gone" },
-  sending: { done: "gone", failed: "gone", cancel: "cancelling" },
-  cancelling: { done: "gone", failed: "gone", cancel: "cancelling" },
+  receiving: { recvReady: "sending", failed: "gone", cancel: "gone", expire: "quarantined" },
+  sending: { done: "gone", failed: "gone", cancel: "cancelling", expire: "quarantined" },
+  cancelling: { done: "gone", failed: "gone", cancel: "cancelling", expire: "quarantined" },
+  quarantined: { recvReady: "quarantined", done: "gone", failed: "gone", cancel: "quarantined" },
 };
 
 /** States in which a transfer holds its ports and links. */
-export function holdsPorts(state: TransferState): boolean {
+export function holdsPorts(state: TransferState): state is "receiving" | "sending" | "cancelling" {
   return state === "receiving" || state === "sending" || state === "cancelling";
 }
 
@@ -46,7 +48,11 @@ export function failIllegal(
   );
 }
 
-export function failUnknown(transfer: number, move: TransferMove, history: readonly MoveRecord[] | undefined): never {
+export function failUnknown(
+  transfer: number,
+  move: TransferMove | "rerank",
+  history: readonly MoveRecord[] | undefined,
+): never {
   const life = history === undefined ? "Nothing is remembered of it" : `It is gone; its life: ${inWords(history)}`;
   throw new ArbitrationError(
     "UNKNOWN_TRANSFER",

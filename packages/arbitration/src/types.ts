@@ -16,6 +16,8 @@ export interface Intent {
   readonly bytes: number;
   /** Priority class, 0 is the most urgent. */
   readonly rank: number;
+  /** How long its data are predicted to move; its deadline follows from that. Default 0: not known. */
+  readonly expectedNs?: number;
 }
 
 export interface ArbitrationOptions {
@@ -23,6 +25,12 @@ export interface ArbitrationOptions {
   readonly agingNs?: number;
   /** An intent that waited this long reserves its ports and links. Default 4 s. */
   readonly reserveNs?: number;
+  /**
+   * A transfer that holds its ports is given up `max(deadlineMinNs, deadlineFactor · expectedNs)` after its data began to move, and
+   * `deadlineMinNs` after it was selected when they never did. Defaults 10, at least 1, and 10 s. A `deadlineMinNs` of 2^53 − 1 is never.
+   */
+  readonly deadlineFactor?: number;
+  readonly deadlineMinNs?: number;
 }
 
 /** A transfer the arbiter admitted: allocate its receive buffer, then say `recvReady`. */
@@ -34,18 +42,28 @@ export interface Selection {
 }
 
 /**
- * | state      | meaning                                            | pending | holds its ports |
- * |------------|----------------------------------------------------|---------|-----------------|
- * | intent     | waits to be selected                               | yes     | no              |
- * | receiving  | selected; the receive buffer is being allocated    | no      | yes             |
- * | sending    | the data moves                                     | no      | yes             |
- * | cancelling | cancelled while the data moved; waits for its end  | no      | yes             |
- * | gone       | ended, or never known                              | no      | no              |
+ * | state       | meaning                                           | pending | holds its ports |
+ * |-------------|---------------------------------------------------|---------|-----------------|
+ * | intent      | waits to be selected                              | yes     | no              |
+ * | receiving   | selected; the receive buffer is being allocated   | no      | yes             |
+ * | sending     | the data moves                                    | no      | yes             |
+ * | cancelling  | cancelled while the data moved; waits for its end | no      | yes             |
+ * | quarantined | its end is overdue; its buffers are not free yet  | no      | no              |
+ * | gone        | ended, or never known                             | no      | no              |
  */
-export type TransferState = "intent" | "receiving" | "sending" | "cancelling" | "gone";
+export type TransferState = "intent" | "receiving" | "sending" | "cancelling" | "quarantined" | "gone";
+
+export type LiveState = Exclude<TransferState, "gone">;
 
 /** What moves a transfer from state to state. */
-export type TransferMove = "raise" | "select" | "recvReady" | "done" | "failed" | "cancel";
+export type TransferMove = "raise" | "select" | "recvReady" | "done" | "failed" | "cancel" | "expire";
+
+/** A transfer whose end is overdue. Its ports are free again, its buffers are not. */
+export interface Quarantined extends Selection {
+  /** Where it was stuck: before its data moved, while they moved, or while they moved and it was cancelled. */
+  readonly from: "receiving" | "sending" | "cancelling";
+  readonly deadlineNs: number;
+}
 
 export interface MoveRecord {
   readonly move: TransferMove;
@@ -54,7 +72,8 @@ export interface MoveRecord {
 
 /** One live transfer, for inspection. */
 export interface TransferView extends Intent {
-  readonly state: Exclude<TransferState, "gone">;
+  readonly expectedNs: number;
+  readonly state: LiveState;
   /** When its intent was raised. */
   readonly sinceNs: number;
   readonly history: readonly MoveRecord[];
@@ -87,9 +106,11 @@ export interface WaitingReport {
 /** An arbiter as a plain value: `Arbiter.load` continues from it. */
 export interface ArbiterState {
   readonly format: "slicescheduler/arbiter";
-  readonly version: 1;
+  readonly version: 2;
   readonly agingNs: number;
   readonly reserveNs: number;
+  readonly deadlineFactor: number;
+  readonly deadlineMinNs: number;
   readonly nowNs: number;
   /** Live transfers by transfer number. */
   readonly transfers: readonly TransferView[];

@@ -1,27 +1,32 @@
 /** The object of `--json`: nothing in it depends on the host, so equal seeds give equal bytes. */
 import {
-  type Comparison,
   type Percentiles,
   type PolicyResult,
   type Ratios,
+  type SeedsComparison,
   type SloThreshold,
+  type Spread,
   serialTtftMs,
   serialUtilization,
   serveSerially,
 } from "@slicescheduler/workloads";
-import type { ReplaySettings } from "./options.ts";
+import type { RecipeName, ReplaySettings } from "./options.ts";
 import type { ReplaySource } from "./source.ts";
 
 export interface ReplayReport {
+  /** Of the first seed; only a generated one differs from seed to seed. */
   readonly workload: WorkloadSummary;
-  readonly seeds: { readonly workload: number | null; readonly executor: number };
+  /** Of the executor's noise, and of the workload when it is generated. All figures are medians over them. */
+  readonly seeds: readonly number[];
   readonly slo: SloThreshold;
   readonly policies: Readonly<Record<string, PolicyResult>>;
   readonly ratios: Readonly<Record<string, Ratios>>;
+  /** Smallest and largest of the seeds, by policy; null for one seed. */
+  readonly spread: Readonly<Record<string, Spread>> | null;
 }
 
 export interface WorkloadSummary {
-  readonly recipe: "B48";
+  readonly recipe: RecipeName;
   readonly source: "trace" | "profile";
   readonly generated: boolean;
   readonly files: ReplaySource["files"];
@@ -51,7 +56,7 @@ export function summarize(source: ReplaySource, settings: ReplaySettings, accele
   const mean = (values: readonly number[]): number => values.reduce((a, b) => a + b, 0) / Math.max(1, values.length);
   const served = serveSerially(source.online, { passes: "afterFirstToken" });
   return {
-    recipe: "B48",
+    recipe: settings.recipe,
     source: source.generated ? "profile" : "trace",
     generated: source.generated,
     files: source.files,
@@ -74,12 +79,17 @@ export function summarize(source: ReplaySource, settings: ReplaySettings, accele
 }
 
 /** The report, with its fields in a fixed order. */
-export function reportOf(workload: WorkloadSummary, settings: ReplaySettings, comparison: Comparison): ReplayReport {
+export function reportOf(
+  workload: WorkloadSummary,
+  settings: ReplaySettings,
+  comparison: SeedsComparison,
+): ReplayReport {
   return {
     workload,
-    seeds: { workload: workload.generated ? settings.seed : null, executor: settings.seed },
+    seeds: settings.seeds,
     slo: comparison.slo,
     policies: comparison.policies,
     ratios: comparison.ratios,
+    spread: settings.seeds.length > 1 ? comparison.spread : null,
   };
 }

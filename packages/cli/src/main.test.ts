@@ -47,7 +47,8 @@ async function run(args: readonly string[], replay: Replay = fakeReplay, env: Io
 }
 
 /** Every request served at once in a second and a half; offline ones only under SliceScheduler. */
-function fakeReplay({ policy, online, offline, cluster, onProgress }: ReplayOptions): ReplayOutcome {
+function fakeReplay({ policy: given, online, offline, cluster, onProgress }: ReplayOptions): ReplayOutcome {
+  const policy = typeof given === "string" ? given : given.name;
   const record =
     (requestClass: "online" | "offline") =>
     (request: WorkloadRequest, id: number): RequestRecord => ({
@@ -79,6 +80,7 @@ function fakeReplay({ policy, online, offline, cluster, onProgress }: ReplayOpti
     })),
     operatorsDone: 100,
     rounds: 10,
+    simulatedOperators: 20,
     hostNsPerRound: Math.random() * 1e5,
     leftInGraph: 0,
     standstills: 0,
@@ -125,7 +127,7 @@ describe("slicescheduler", () => {
     const { code, out } = await run(["--trace", trace, "--json", "--share", "0.2"]);
     expect(code).toBe(0);
     const report = JSON.parse(out.trimEnd().split("\n").at(-1) ?? "");
-    expect(Object.keys(report)).toEqual(["workload", "seeds", "slo", "policies", "ratios"]);
+    expect(Object.keys(report)).toEqual(["workload", "seeds", "slo", "policies", "ratios", "spread"]);
     expect(Object.keys(report.policies)).toEqual(["static-online", "slicescheduler"]);
     const percentiles = { p50: expect.any(Number), p90: expect.any(Number), p99: expect.any(Number) };
     for (const result of Object.values(report.policies)) {
@@ -169,7 +171,37 @@ describe("slicescheduler", () => {
     expect(text.out).toContain("CC BY 4.0");
     const json = JSON.parse((await run(["--minutes", "5", "--seed", "9", "--json"])).out);
     expect(json.workload).toMatchObject({ source: "profile", generated: true, files: null, minutes: 5 });
-    expect(json.seeds).toEqual({ workload: 9, executor: 9 });
+    expect(json.seeds).toEqual([9]);
+    expect(json.spread).toBeNull();
+  });
+
+  test("several seeds: as many replays of each policy, and the range beside the median", async () => {
+    const seen: string[] = [];
+    const byWorkload: Replay = (options) => {
+      seen.push(`${options.policy} ${options.seed} ${options.online.tenants.flat().length}`);
+      return fakeReplay(options);
+    };
+    const args = ["--minutes", "5", "--seed", "4", "--seeds", "3"];
+    const json = JSON.parse((await run([...args, "--json"], byWorkload)).out);
+    expect(seen.map((text) => text.split(" ").slice(0, 2).join(" "))).toEqual(
+      ["4", "5", "6"].flatMap((seed) => [`static-online ${seed}`, `slicescheduler ${seed}`]),
+    );
+    // A generated workload is another one for each seed, so the served requests differ.
+    expect(new Set(seen.map((text) => text.split(" ")[2])).size).toBeGreaterThan(1);
+    expect(json.seeds).toEqual([4, 5, 6]);
+    const { min, max } = json.spread["static-online"].requestsPerSecond;
+    expect(min).toBeLessThan(max);
+    const served = seen.filter((text) => text.startsWith("static")).map((text) => Number(text.split(" ")[2]) / 300);
+    expect(json.policies["static-online"].requestsPerSecond).toBeCloseTo(served.sort((a, b) => a - b)[1] ?? 0, 10);
+    const text = (await run(args)).out;
+    expect(text).toContain("medians of seeds 4 to 6");
+    expect(text).toContain("smallest and largest of the seeds");
+  });
+
+  test("recipe B takes the lengths that B48 leaves out", async () => {
+    const mean = async (recipe: string): Promise<number> =>
+      JSON.parse((await run(["--json", "--recipe", recipe])).out).workload.online.outputTokensMean;
+    expect(await mean("B")).toBeGreaterThan(1.2 * (await mean("B48")));
   });
 
   test("traces beside the working directory, or named by the environment, are found", async () => {
@@ -244,6 +276,9 @@ describe("bad input: one line on stderr, exit code 2, nothing replayed", () => {
     ["too many minutes", ["--minutes", "31"], /--minutes/],
     ["minutes that are no number", ["--minutes", "ten"], /--minutes/],
     ["a negative seed", ["--seed", "-1"], /--seed/],
+    ["no seeds", ["--seeds", "0"], /--seeds/],
+    ["half a seed", ["--seeds", "1.5"], /--seeds/],
+    ["an unknown recipe", ["--recipe", "C"], /--recipe must be B48 or B/],
     ["a fractional seed", ["--seed", "1.5"], /--seed/],
     ["a huge seed", ["--seed", "99999999999999999999"], /--seed/],
     ["a share over a quarter", ["--share", "0.3"], /--share must be above 0 and at most 0\.25/],

@@ -43,8 +43,10 @@ function program(io: Io, replay: Replay | undefined): Command {
       "directory with the two Azure files, or arrivals file and lengths file, or one for both",
     )
     .option("--policy <names...>", "policies, repeated or as a comma list (default: static-online,slicescheduler)")
+    .option("--recipe <name>", "B48 (outputs of at most 48 tokens) or B (all outputs)", "B48")
     .option("--minutes <n>", "length of the window, above 0 and at most 30", "30")
     .option("--seed <n>", "seed of the noise, and of the workload when it is generated", "1")
+    .option("--seeds <n>", "how many seeds from --seed on; more than one give medians", "1")
     .option("--share <p>", "share of the arrivals each instance keeps, at most 0.25", "0.0325")
     .option("--hbm-gb <n>", "HBM of each accelerator in GB", "64")
     .option("--json", "print one JSON object as the last line of stdout")

@@ -1,12 +1,16 @@
 /** Options of `replay`, from text to checked values. */
 import { colocationShare, InvalidOptionError, policyNames } from "@slicescheduler/workloads";
 
+export type RecipeName = "B48" | "B";
+
 export interface ReplaySettings {
   /** As the user named them; empty when `--trace` was not given. */
   readonly trace: readonly string[];
   readonly policies: readonly string[];
+  readonly recipe: RecipeName;
   readonly minutes: number;
-  readonly seed: number;
+  /** Ascending, at least one. */
+  readonly seeds: readonly number[];
   readonly share: number;
   readonly hbmBytes: number;
   readonly json: boolean;
@@ -16,8 +20,10 @@ export interface ReplaySettings {
 export interface RawOptions {
   readonly trace?: readonly string[];
   readonly policy?: readonly string[];
+  readonly recipe?: string;
   readonly minutes?: string;
   readonly seed?: string;
+  readonly seeds?: string;
   readonly share?: string;
   readonly hbmGb?: string;
   readonly json?: boolean;
@@ -34,12 +40,17 @@ export function parseSettings(raw: RawOptions): ReplaySettings {
   const seed = numberOf("--seed", raw.seed ?? "1", "a whole number from 0 to 2^53 − 1", (value) => value >= 0);
   if (!Number.isSafeInteger(seed))
     throw new InvalidOptionError("--seed", raw.seed, "a whole number from 0 to 2^53 − 1");
+  const count = numberOf("--seeds", raw.seeds ?? "1", "a whole number from 1 to 100", (v) => v >= 1 && v <= 100);
+  if (!Number.isInteger(count)) throw new InvalidOptionError("--seeds", raw.seeds, "a whole number from 1 to 100");
+  const recipe = raw.recipe ?? "B48";
+  if (recipe !== "B48" && recipe !== "B") throw new InvalidOptionError("--recipe", JSON.stringify(recipe), "B48 or B");
   const hbmGb = numberOf("--hbm-gb", raw.hbmGb ?? "64", "above 0 and at most 1000", (v) => v > 0 && v <= 1000);
   return {
     trace: raw.trace ?? [],
     policies: named.length === 0 ? defaultPolicies : [...new Set(named)],
+    recipe,
     minutes: numberOf("--minutes", raw.minutes ?? "30", "above 0 and at most 30", (v) => v > 0 && v <= 30),
-    seed,
+    seeds: Array.from({ length: count }, (_, i) => seed + i),
     share: numberOf(
       "--share",
       raw.share ?? String(colocationShare),

@@ -9,6 +9,7 @@ import {
   type OfflineLoad,
   offlineRequests,
   readTracePair,
+  recipeB,
   recipeB48,
   shortened,
   type Workload,
@@ -32,9 +33,12 @@ export interface ReplaySource {
 /** Where the development checkout has the public traces, seen from the repository. */
 const sharedTraces = "../shared/data/traces";
 
-/** Reads or generates the workload. Errors: those of the trace readers and recipes. */
-export function replaySource(settings: ReplaySettings, io: Io): ReplaySource {
+/**
+ * Reads the workload once, or generates one for each seed. Errors: those of the trace readers and recipes.
+ */
+export function replaySources(settings: ReplaySettings, io: Io): (seed: number) => ReplaySource {
   const paths = settings.trace.length > 0 ? settings.trace : defaultTraces(io);
+  const recipe = settings.recipe === "B48" ? recipeB48 : recipeB;
   const windowNs = Math.round(settings.minutes * 60e9);
   const offline = offlineRequests(colocationOffline, windowNs);
   const finish = (whole: Workload): { online: Workload; offline: typeof offline; offlineLoad: OfflineLoad } => {
@@ -47,13 +51,16 @@ export function replaySource(settings: ReplaySettings, io: Io): ReplaySource {
     return { online, offline, offlineLoad: colocationOffline };
   };
   if (paths === null) {
-    const { arrivals, lengths } = generateTraces(azure2023Profile, settings.seed);
     const { name, attribution } = azure2023Profile;
-    const online = recipeB48(arrivals, lengths, settings.share);
-    return { ...finish(online), generated: true, files: null, profile: { name, attribution } };
+    return (seed) => {
+      const { arrivals, lengths } = generateTraces(azure2023Profile, seed);
+      const online = recipe(arrivals, lengths, settings.share);
+      return { ...finish(online), generated: true, files: null, profile: { name, attribution } };
+    };
   }
   const { arrivals, lengths, files } = readTracePair(paths);
-  return { ...finish(recipeB48(arrivals, lengths, settings.share)), generated: false, files, profile: null };
+  const source = { ...finish(recipe(arrivals, lengths, settings.share)), generated: false, files, profile: null };
+  return () => source;
 }
 
 function defaultTraces(io: Io): string[] | null {

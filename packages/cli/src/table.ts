@@ -1,5 +1,5 @@
 /** The comparison for people: a row per figure, a column per policy. */
-import type { Percentiles, PolicyResult, Ratios } from "@slicescheduler/workloads";
+import type { Percentiles, PolicyResult, Range, Ratios } from "@slicescheduler/workloads";
 import type { ReplayReport } from "./json.ts";
 
 export interface HostFigures {
@@ -28,7 +28,13 @@ export function renderReport(
   const names = Object.keys(report.policies);
   const results = Object.values(report.policies);
   const rows: Row[] = [["", ...names], ...figureRows(report, results), ...hostRows(names, host)];
-  const lines = [...workloadLines(report), "", ...columns(rows, marks), ...ratioLines(report.ratios, marks)];
+  const lines = [
+    ...workloadLines(report),
+    "",
+    ...columns(rows, marks),
+    ...spreadLines(report, marks),
+    ...ratioLines(report.ratios, marks),
+  ];
   return `${lines.join("\n")}\n`;
 }
 
@@ -36,15 +42,16 @@ function workloadLines({ workload, seeds }: ReplayReport): string[] {
   const { online, offline, cluster, files, profile } = workload;
   const from =
     files === null ? `GENERATED from the built-in profile ${profile?.name}` : `${files.arrivals}, ${files.lengths}`;
-  const seed = seeds.workload === null ? "" : `, seed ${seeds.workload}`;
+  const ofSeed = profile === null ? "" : `, seed ${seeds[0]}`;
+  const medians = seeds.length > 1 ? `; medians of seeds ${seeds[0]} to ${seeds.at(-1)}` : "";
   const lengths = `mean ${online.inputTokensMean.toFixed(0)} in, ${online.outputTokensMean.toFixed(1)} out`;
   const steady = `${offline.requestsPerSecond} offline request/s (${offline.inputTokens} in, ${offline.outputTokens} out)`;
   const serial = workload.serialServer;
   const lines = [
-    `Workload: ${workload.recipe} over ${workload.minutes} min, ${from}${seed}`,
+    `Workload: ${workload.recipe} over ${workload.minutes} min, ${from}${ofSeed}`,
     `  ${online.requests} online requests of ${online.perInstance.length} instances (${lengths}), ${steady}`,
     `  exact serial servers on pairs: utilisation ${fixed(serial.utilizationPerAccelerator, 3)}, TTFT p50/p90/p99 ${spread(serial.ttftMs, 0)} ms`,
-    `Cluster: ${cluster.accelerators} virtual accelerators of ${(cluster.hbmBytes / 1e9).toFixed(0)} GB, executor seed ${seeds.executor}`,
+    `Cluster: ${cluster.accelerators} virtual accelerators of ${(cluster.hbmBytes / 1e9).toFixed(0)} GB, executor seed ${seeds[0]}${medians}`,
   ];
   if (profile !== null) lines.splice(1, 0, `  no trace given; ${profile.attribution}`);
   return lines;
@@ -88,6 +95,19 @@ function hostRows(names: readonly string[], host: ReadonlyMap<string, HostFigure
     row("time per round µs (this host)", (h) => (h.hostNsPerRound === null ? "–" : fixed(h.hostNsPerRound / 1e3, 1))),
     row("replayed in s (this host)", (h) => fixed(h.wallSeconds, 1)),
   ];
+}
+
+/** How far the seeds lie apart, in the figures that matter most. */
+function spreadLines({ spread: spreads }: ReplayReport, marks: Marks): string[] {
+  if (spreads === null) return [];
+  const range = (of: Range | null, digits: number): string =>
+    of === null ? "–" : `${fixed(of.min, digits)} … ${fixed(of.max, digits)}`;
+  const lines = Object.entries(spreads).map(
+    ([name, of]) =>
+      `  ${name}: requests/s ${range(of.requestsPerSecond, 3)}, SLO attainment ${range(of.sloAttainment, 3)}, ` +
+      `TTFT p50 ${range(of.ttftP50Ms, 0)} ms, TPOT p50 ${range(of.tpotP50Ms, 1)} ms`,
+  );
+  return ["", marks.bold("smallest and largest of the seeds"), ...lines];
 }
 
 function ratioLines(ratios: Readonly<Record<string, Ratios>>, marks: Marks): string[] {

@@ -25,12 +25,22 @@ export class EstimatorBank {
 
   /** The model of operators that name `model`, on accelerators of `kind`; empty at first. Throws `TOO_MANY_MODELS`. */
   operator(model: string, kind: string): DurationModel {
-    return this.#operators.get(model)?.get(kind) ?? this.#create(this.#operators, model, kind);
+    return this.findOperator(model, kind) ?? this.#create(this.#operators, model, kind);
   }
 
   /** The model of transfers from accelerator `source` to `destination`; its feature is `[bytes]`. Throws `TOO_MANY_MODELS`. */
   transfer(source: string, destination: string): DurationModel {
-    return this.#transfers.get(source)?.get(destination) ?? this.#create(this.#transfers, source, destination);
+    return this.findTransfer(source, destination) ?? this.#create(this.#transfers, source, destination);
+  }
+
+  /** As `operator`, for looking: undefined where nothing was asked yet. */
+  findOperator(model: string, kind: string): DurationModel | undefined {
+    return this.#operators.get(model)?.get(kind);
+  }
+
+  /** As `transfer`, for looking. */
+  findTransfer(source: string, destination: string): DurationModel | undefined {
+    return this.#transfers.get(source)?.get(destination);
   }
 
   /** Everything learned, as a plain value that survives JSON: a bank loaded from it predicts and learns the same. */

@@ -1,6 +1,7 @@
 export { DurationModel } from "./duration-model.ts";
 export { EstimatorError, type EstimatorErrorCode } from "./errors.ts";
 export { EstimatorBank } from "./estimator-bank.ts";
+export { FrozenBank } from "./frozen-bank.ts";
 export { BANK_MODELS_MAX, FEATURES_MAX } from "./limits.ts";
 export {
   ASSUMED_FLOPS_PER_SECOND,

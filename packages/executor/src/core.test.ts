@@ -206,6 +206,40 @@ test("attempts count what was issued in vain, and begin again when the operator 
   expect(attemptOf()).toBe(0);
 });
 
+test("an operator that has not started gets another class, whatever its state, and runs in that order", () => {
+  const rerank = (issueNumber: number, rank: number): ExecutorInstruction => ({ type: "rerank", issueNumber, rank });
+  const core = newCore();
+  const held = issue(5, { rank: 3, activated: false });
+  core.execute(
+    [issue(1), issue(2, { rank: 2 }), issue(3, { rank: 1 }), issue(4, { rank: 2, inputs: [local(1)] }), held],
+    0,
+  );
+  expect(drain(core)).toEqual(["run 1", "operatorStarted 1"]);
+  core.execute([rerank(5, 0), rerank(4, 1), rerank(2, 0)], 1);
+  expect(drain(core, 1)).toEqual([]);
+  core.operatorEnded(1, 2);
+  // In one class the one that was ready first comes first, whenever it got into that class.
+  core.execute([{ type: "activate", issueNumber: 5 }], 2);
+  expect(drain(core, 2)).toEqual(["operatorDone 1", "run 2", "operatorStarted 2"]);
+  expect(core.stats(2).ignored).toBe(0);
+  core.execute([rerank(2, 4), rerank(1, 4), rerank(5, 0)], 3);
+  expect(core.stats(3).ignored).toBe(3);
+  const order: string[] = [];
+  for (const running of [2, 5, 3, 4]) {
+    core.operatorEnded(running, 3 + running);
+    order.push(...drain(core, 3 + running).filter((word) => word.startsWith("run")));
+  }
+  expect(order).toEqual(["run 5", "run 3", "run 4"]);
+  const none = { operators: [], transfers: [] };
+  expect(core.leftovers()).toMatchObject(none);
+});
+
+test("a class that changes in the batch that issues counts before anything starts", () => {
+  const core = newCore();
+  core.execute([issue(1, { rank: 1 }), issue(2, { rank: 1 }), { type: "rerank", issueNumber: 2, rank: 0 }], 0);
+  expect(drain(core)).toEqual(["run 2", "operatorStarted 2"]);
+});
+
 test("late and duplicate messages change nothing and are counted", () => {
   const core = newCore();
   core.execute([issue(1), consumer(2, 1, 7)], 0);
@@ -219,6 +253,8 @@ test("late and duplicate messages change nothing and are counted", () => {
     withdraw(1),
     { type: "activate", issueNumber: 1 },
     { type: "activate", issueNumber: 2 },
+    { type: "rerank", issueNumber: 1, rank: 3 },
+    { type: "rerank", issueNumber: 2, rank: 3 },
     recv(7, 1, 10),
     send(7),
     { type: "release", tensor: 99, accelerator: 0 },
@@ -229,7 +265,7 @@ test("late and duplicate messages change nothing and are counted", () => {
   core.transferEnded(7, 2);
   core.transferFailed(7, 2, "late");
   expect(drain(core, 2)).toEqual([]);
-  expect(core.stats(2).ignored).toBe(10);
+  expect(core.stats(2).ignored).toBe(12);
   core.execute([withdraw(2)], 2);
   expect(drain(core, 2)).toEqual([]);
   core.operatorEnded(2, 3);
@@ -253,6 +289,8 @@ describe("instructions that no correct master gives", () => {
     ["the number of another transfer", consumer(5, 2, 7), "INVALID_INSTRUCTION"],
     ["a withdrawal of what was never issued", withdraw(9), "UNKNOWN_ISSUE"],
     ["an activation of what was never issued", { type: "activate", issueNumber: 9 }, "UNKNOWN_ISSUE"],
+    ["another class of what was never issued", { type: "rerank", issueNumber: 9, rank: 0 }, "UNKNOWN_ISSUE"],
+    ["a class that is no number", { type: "rerank", issueNumber: 2, rank: -1 }, "INVALID_INSTRUCTION"],
     ["a receive that nobody planned", recv(9, 1, 10), "UNKNOWN_TRANSFER"],
     ["a receive of another tensor", recv(7, 2, 10), "INVALID_INSTRUCTION"],
     ["a receive of another size", recv(7, 1, 11), "INVALID_INSTRUCTION"],

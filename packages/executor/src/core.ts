@@ -1,6 +1,7 @@
 import { type Cluster, MemoryExceededError, ResidencyLedger, type Template } from "@slicescheduler/gmg";
 import { ActionLine, type ExecutorAction } from "./actions.ts";
 import { checkAdmissible, type Surroundings, whyUnavailable } from "./admission.ts";
+import type { PresentWork } from "./adopt.ts";
 import { Attempts } from "./attempts.ts";
 import { ExecutorError } from "./errors.ts";
 import { checkAccelerator, checkIssue, checkRecv, checkWhole } from "./instructions.ts";
@@ -14,6 +15,8 @@ import type { ExecutorInstruction, IssueInstruction, OperatorFailure } from "./t
 export interface ExecutorCoreOptions {
   /** Called for each copy that is freed or will never be written, while a call of the core is still at work. */
   readonly onFreed?: (tensor: number, accelerator: number) => void;
+  /** Go on from here at this time, in place of an executor that had it. Default: nothing is there. */
+  readonly present?: { readonly work: PresentWork; readonly nowNs: number };
 }
 
 /** What was under way when an accelerator was lost. The backend stops it, or lets its end come: that will be ignored. */
@@ -56,13 +59,18 @@ export class ExecutorCore {
 
   constructor(cluster: Cluster, options: ExecutorCoreOptions = {}) {
     this.cluster = cluster;
-    this.ledger = new ResidencyLedger(cluster.accelerators, options);
+    const { present } = options;
+    this.ledger =
+      present === undefined
+        ? new ResidencyLedger(cluster.accelerators, options)
+        : ResidencyLedger.load(present.work.ledger, options);
     this.#queues = cluster.accelerators.map(({ index }) => new AcceleratorQueue(index, this.ledger));
     this.#transfers = new TransferTable(cluster.accelerators.length, this.ledger);
     this.#surroundings = { cluster, ledger: this.ledger, transfers: this.#transfers };
-    this.#templates = new Templates(cluster);
-    this.#presence = new Presence(cluster);
+    this.#templates = new Templates(cluster, present?.work.templates);
+    this.#presence = new Presence(cluster, present?.work.absent);
     this.#tally = new Tally(cluster.accelerators.length);
+    if (present !== undefined) this.#adopt(present.work, present.nowNs);
   }
 
   /** Applies the instructions in order; when one throws, those before it stay applied and it changed nothing. */
@@ -197,6 +205,17 @@ export class ExecutorCore {
     for (const queue of this.#queues) queue.validate();
   }
 
+  #adopt({ operators, transfers, newestIssue, newestTransfer }: PresentWork, nowNs: number): void {
+    this.#newestIssue = newestIssue;
+    for (const operator of operators) {
+      const { issueNumber, accelerator } = operator.instruction;
+      this.#queueAt(accelerator).adopt(operator, nowNs);
+      this.#acceleratorOf.set(issueNumber, accelerator);
+      this.#touched.add(accelerator);
+    }
+    this.#raise(this.#transfers.adopt(transfers, newestTransfer, nowNs));
+  }
+
   #apply(instruction: ExecutorInstruction, nowNs: number, raised: number[]): void {
     switch (instruction.type) {
       case "registerTemplate":
@@ -210,6 +229,9 @@ export class ExecutorCore {
         break;
       case "activate":
         this.#activate(instruction, nowNs);
+        break;
+      case "rerank":
+        this.#rerank(instruction);
         break;
       case "withdraw":
         this.#withdraw(instruction, nowNs);
@@ -284,6 +306,14 @@ export class ExecutorCore {
     if (accelerator === undefined) this.#late(issueNumber);
     else if (this.#queueAt(accelerator).activate(issueNumber, nowNs)) this.#touched.add(accelerator);
     else this.#tally.ignored++;
+  }
+
+  #rerank(instruction: Instruction<"rerank">): void {
+    const { issueNumber, rank } = instruction;
+    checkWhole(instruction, "rank", rank);
+    const accelerator = this.#acceleratorOf.get(issueNumber);
+    if (accelerator === undefined) this.#late(issueNumber);
+    else if (!this.#queueAt(accelerator).rerank(issueNumber, rank)) this.#tally.ignored++;
   }
 
   #withdraw({ issueNumber }: Instruction<"withdraw">, nowNs: number): void {

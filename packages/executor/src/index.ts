@@ -1,4 +1,5 @@
 export type { ExecutorAction, StartedTransfer } from "./actions.ts";
+export { type PresentOperator, type PresentTransfer, type PresentWork, presentWork } from "./adopt.ts";
 export { ExecutorCore, type ExecutorCoreOptions, type LostWork } from "./core.ts";
 export {
   DEFAULT_FLOPS_PER_SECOND,
@@ -9,16 +10,12 @@ export {
   type VirtualTransfer,
 } from "./durations.ts";
 export { ExecutorError, type ExecutorErrorCode } from "./errors.ts";
+export type { EventOrder, EventTime, SimulatedTimer } from "./event-time.ts";
 export { Noise } from "./noise.ts";
 export type { Outage } from "./outages.ts";
 export { AcceleratorQueue, type QueuedOperator, type QueueStart } from "./queue.ts";
-export {
-  EVENT_KIND,
-  type EventOrder,
-  SimulatedTime,
-  type SimulatedTimeOptions,
-  type SimulatedTimer,
-} from "./simulated-time.ts";
+export { type HostTimers, RealTime, type RealTimeOptions } from "./real-time.ts";
+export { EVENT_KIND, SimulatedTime, type SimulatedTimeOptions } from "./simulated-time.ts";
 export { QUEUE_MOVES, type QueueState, TRANSFER_MOVES, type TransferState } from "./states.ts";
 export type { AcceleratorStats, ExecutorStats, Leftovers } from "./stats.ts";
 export { type PendingTransfer, TransferTable } from "./transfers.ts";

@@ -10,8 +10,9 @@ export class Presence {
   /** Losses and returns that have not been handed to the master. */
   readonly #untold: number[];
 
-  constructor({ accelerators }: Cluster) {
-    this.#isAbsent = accelerators.map(({ absent }) => absent);
+  /** @param absent Per accelerator; default: what the cluster declares. */
+  constructor({ accelerators }: Cluster, absent?: readonly boolean[]) {
+    this.#isAbsent = [...(absent ?? accelerators.map((accelerator) => accelerator.absent))];
     this.#untold = accelerators.map(() => 0);
   }
 

@@ -26,6 +26,8 @@ const command = fc.oneof(
       type: fc.constantFrom(
         "arrive",
         "activate",
+        "rerank",
+        "rerank",
         "withdraw",
         "release",
         "hold",
@@ -48,6 +50,8 @@ class Pair {
   readonly queue: AcceleratorQueue;
   readonly twin: QueueTwin;
   readonly freed: number[] = [];
+  /** Activated ones that got another class beside other activated ones. */
+  reordered = 0;
   nowNs = 0;
   #tensors = 0;
 
@@ -70,7 +74,12 @@ class Pair {
     this.queue.validate();
     this.ledger.validate();
     const { twin, queue, ledger } = this;
-    const operators = Array.from(queue.operators(), ({ instruction, state, readyNs }) => [instruction, state, readyNs]);
+    const operators = Array.from(queue.operators(), ({ instruction, rank, state, readyNs }) => [
+      instruction,
+      rank,
+      state,
+      readyNs,
+    ]);
     const tensors = [...twin.tensors.keys()].filter((tensor) => ledger.has(tensor, 0));
     // One comparison per step: a comparison costs more than a step.
     expect({
@@ -82,7 +91,7 @@ class Pair {
       isWithin: ledger.peakBytes(0) <= twin.capacityBytes,
       freedTwice: this.freed.length - new Set(this.freed).size,
     }).toEqual({
-      operators: twin.queued.map((one) => [one.instruction, twin.stateOf(one), one.readyNs]),
+      operators: twin.queued.map((one) => [one.instruction, one.rank, twin.stateOf(one), one.readyNs]),
       next: twin.next()?.instruction,
       usedBytes: twin.usedBytes(),
       tensors: twin.thatAre(({ state }) => state !== "gone"),
@@ -154,15 +163,22 @@ class Pair {
       this.ledger[type](copy, 0);
       state.held = type === "hold";
       twin.settle(nowNs);
-    } else if (operator !== undefined) this.#operatorStep(type, operator);
+    } else if (operator !== undefined) this.#operatorStep(type, operator, at);
   }
 
-  #operatorStep(type: string, operator: TwinOperator): void {
+  #operatorStep(type: string, operator: TwinOperator, at: number): void {
     const { twin, queue, nowNs } = this;
     const { issueNumber } = operator.instruction;
     if (type === "activate") {
       expect(queue.activate(issueNumber, nowNs)).toBe(!operator.activated);
       operator.activated = true;
+    } else if (type === "rerank") {
+      const rank = at % 3;
+      const isChange = operator !== twin.running && operator.rank !== rank;
+      const others = twin.queued.filter((one) => twin.stateOf(one) === "activated" && one !== operator);
+      if (isChange && twin.stateOf(operator) === "activated" && others.length > 0) this.reordered++;
+      expect(queue.rerank(issueNumber, rank)).toBe(isChange);
+      if (isChange) operator.rank = rank;
     } else if (type === "withdraw") {
       if (operator === twin.running)
         expect(() => queue.withdraw(issueNumber, nowNs)).toThrow(/cannot become withdrawn/);
@@ -197,6 +213,7 @@ test("a queue does what a list does that is sorted every time, and never passes 
   let started = 0;
   let refused = 0;
   let lost = 0;
+  let reranked = 0;
   fc.assert(
     fc.property(steps, fc.constantFrom(120, 400, 100_000), (commands, capacityBytes) => {
       const pair = new Pair(capacityBytes);
@@ -207,6 +224,7 @@ test("a queue does what a list does that is sorted every time, and never passes 
       }
       started += pair.twin.operators.filter(({ ended }) => ended === "done").length;
       refused += pair.twin.operators.filter(({ ended }) => ended === "failed").length;
+      reranked += pair.reordered;
       lost += pair.twin.operators.filter(({ ended }) => ended === "lost").length;
     }),
     { numRuns: 120 },
@@ -215,4 +233,5 @@ test("a queue does what a list does that is sorted every time, and never passes 
   expect(started).toBeGreaterThan(5);
   expect(refused).toBeGreaterThan(2);
   expect(lost).toBeGreaterThan(2);
+  expect(reranked).toBeGreaterThan(2);
 });

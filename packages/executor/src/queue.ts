@@ -1,4 +1,5 @@
 import { MemoryExceededError, type ResidencyLedger } from "@slicescheduler/gmg";
+import type { PresentOperator } from "./adopt.ts";
 import { ExecutorError } from "./errors.ts";
 import { checkCounts } from "./recount.ts";
 import { type Life, move, QUEUE_MOVES, type QueueState } from "./states.ts";
@@ -7,6 +8,8 @@ import type { IssueInstruction } from "./types.ts";
 /** An operator in a queue. */
 export interface QueuedOperator {
   readonly instruction: IssueInstruction;
+  /** Its priority class: that of its issue, until it is given another one. */
+  readonly rank: number;
   readonly state: QueueState;
   readonly history: readonly { readonly state: QueueState; readonly atNs: number }[];
   /** Inputs that are not present on the accelerator. */
@@ -19,6 +22,7 @@ export interface QueuedOperator {
 
 interface Entry extends Life<QueueState> {
   readonly instruction: IssueInstruction;
+  rank: number;
   missing: number;
   readyNs: number;
   startedNs: number;
@@ -38,8 +42,8 @@ export interface QueueStart {
  * for the accelerator's memory. A pure state machine; `nowNs` only ever comes in as an argument and must not step back.
  *
  * An operator lives like this: `issue` → blocked until `arrived` for each missing input → ready → activated, unless it is
- * held back until `activate` → `start` → `end` or `fail`. `withdraw` takes it back at any time before it runs;
- * `loseEverything` ends whatever is there.
+ * held back until `activate` → `start` → `end` or `fail`. Before it runs, `rerank` gives it another priority class and `withdraw`
+ * takes it back, at any time; `loseEverything` ends whatever is there.
  * Errors: ILLEGAL_MOVE with the operator's history, and those of the ledger. Cost: O(inputs + outputs) per call, plus moving
  * the activated operators behind one that is inserted or removed.
  */
@@ -65,16 +69,7 @@ export class AcceleratorQueue {
   issue(instruction: IssueInstruction, nowNs: number): void {
     if (this.#entries.has(instruction.issueNumber))
       throw new ExecutorError("DUPLICATE_ISSUE", `issue ${instruction.issueNumber} is in the queue already`);
-    const entry: Entry = {
-      instruction,
-      state: "issued",
-      history: [{ state: "issued", atNs: nowNs }],
-      missing: 0,
-      readyNs: -1,
-      startedNs: -1,
-      activated: instruction.activated,
-      uses: new Set(),
-    };
+    const entry = newEntry(instruction, nowNs);
     for (const { tensor } of instruction.outputs) this.#ledger.expect(tensor, this.accelerator);
     for (const { tensor } of instruction.inputs) {
       this.#ledger.addUse(tensor, this.accelerator);
@@ -84,6 +79,27 @@ export class AcceleratorQueue {
     this.#entries.set(instruction.issueNumber, entry);
     if (entry.missing > 0) this.#move(entry, "blocked", nowNs);
     else this.#becomeReady(entry, nowNs);
+  }
+
+  /**
+   * Takes over an operator from a queue that it was in; the ledger has its uses and outputs already. Called by rising issue
+   * number, on a queue that nothing was issued to.
+   */
+  adopt({ instruction, uses, readyNs, startedNs }: PresentOperator, nowNs: number): void {
+    const entry = newEntry(instruction, nowNs);
+    for (const tensor of uses) entry.uses.add(tensor);
+    for (const { tensor } of instruction.inputs) {
+      if (!entry.uses.has(tensor)) entry.missing += 1;
+      else if (!this.#ledger.isPresent(tensor, this.accelerator)) this.#await(tensor, entry);
+    }
+    this.#entries.set(instruction.issueNumber, entry);
+    if (startedNs >= 0) {
+      for (const state of ["ready", "activated", "running"] as const) this.#move(entry, state, nowNs);
+      entry.readyNs = readyNs;
+      entry.startedNs = startedNs;
+      this.#running = entry;
+    } else if (entry.missing > 0) this.#move(entry, "blocked", nowNs);
+    else this.#becomeReady(entry, readyNs < 0 ? nowNs : readyNs);
   }
 
   /** A tensor is present here: its consumers, in the order of their issue numbers, miss one input less. */
@@ -110,6 +126,16 @@ export class AcceleratorQueue {
     if (entry === undefined || entry.activated) return false;
     entry.activated = true;
     if (entry.state === "ready") this.#becomeActivated(entry, nowNs);
+    return true;
+  }
+
+  /** Another priority class for an operator. Returns false when it has that class already, runs, or is not here. */
+  rerank(issueNumber: number, rank: number): boolean {
+    const entry = this.#entries.get(issueNumber);
+    if (entry === undefined || entry === this.#running || entry.rank === rank) return false;
+    if (entry.state === "activated") this.#activated.splice(this.#activated.indexOf(entry), 1);
+    entry.rank = rank;
+    if (entry.state === "activated") this.#insertActivated(entry);
     return true;
   }
 
@@ -251,6 +277,10 @@ export class AcceleratorQueue {
 
   #becomeActivated(entry: Entry, nowNs: number): void {
     this.#move(entry, "activated", nowNs);
+    this.#insertActivated(entry);
+  }
+
+  #insertActivated(entry: Entry): void {
     let low = 0;
     let high = this.#activated.length;
     while (low < high) {
@@ -308,6 +338,20 @@ export class AcceleratorQueue {
   }
 }
 
+function newEntry(instruction: IssueInstruction, nowNs: number): Entry {
+  return {
+    instruction,
+    rank: instruction.rank,
+    state: "issued",
+    history: [{ state: "issued", atNs: nowNs }],
+    missing: 0,
+    readyNs: -1,
+    startedNs: -1,
+    activated: instruction.activated,
+    uses: new Set(),
+  };
+}
+
 function nameOf({ instruction }: Entry): string {
   const { issueNumber, template, operator, instance, accelerator } = instruction;
   return `issue ${issueNumber} (operator ${operator} of ${JSON.stringify(template)}, instance ${instance}) on accelerator ${accelerator}`;
@@ -322,9 +366,5 @@ function inputGone(entry: Entry, tensor: number): never {
 
 /** The order among activated operators, backwards: negative when `a` runs after `b`. */
 function lastFirst(a: Entry, b: Entry): number {
-  return (
-    b.instruction.rank - a.instruction.rank ||
-    b.readyNs - a.readyNs ||
-    b.instruction.issueNumber - a.instruction.issueNumber
-  );
+  return b.rank - a.rank || b.readyNs - a.readyNs || b.instruction.issueNumber - a.instruction.issueNumber;
 }

@@ -1,6 +1,6 @@
 import { ExecutorError } from "./errors.ts";
 import { EventHeap, type HeapEntry } from "./event-heap.ts";
-import type { Clock } from "./types.ts";
+import type { EventOrder, EventTime, SimulatedTimer } from "./event-time.ts";
 
 /** Kinds of events of one instant, in the order in which they are processed; docs/execution-model.md, "Events". */
 export const EVENT_KIND = {
@@ -15,19 +15,6 @@ export const EVENT_KIND = {
   /** Callbacks of `callAt`, after all else. */
   clock: Number.MAX_SAFE_INTEGER,
 } as const;
-
-/** What orders events of one instant. */
-export interface EventOrder {
-  /** See `EVENT_KIND`; larger kinds come later. */
-  readonly kind: number;
-  /** Orders events of one kind; equal ones run in the order of their `at` calls. */
-  readonly number: number;
-}
-
-/** A callback that waits for its time; hand it to `cancel`. */
-export interface SimulatedTimer {
-  readonly atNs: number;
-}
 
 interface Timer extends SimulatedTimer, HeapEntry {
   callback: (() => void) | null;
@@ -45,7 +32,8 @@ export interface SimulatedTimeOptions {
  * A clock that stands still until its next event is processed. Events run one at a time, by time, kind, number and then the
  * order of their `at` calls; the same calls give the same run. Times are whole nanoseconds from 0 to 2^53 − 1.
  */
-export class SimulatedTime implements Clock {
+export class SimulatedTime implements EventTime {
+  readonly simulated = true;
   readonly #heap = new EventHeap<Timer>();
   readonly #autoAdvance: boolean;
   #nowNs = 0;
@@ -119,9 +107,9 @@ export class SimulatedTime implements Clock {
     return events;
   }
 
-  /** Processes the next event. Returns false when there is none. Throws as `run` does. */
-  step(): boolean {
-    return this.#step(Number.MAX_SAFE_INTEGER);
+  /** Processes the next event, if it is not after `untilNs`. Returns false when there is none. Throws as `run` does. */
+  step(untilNs: number = Number.MAX_SAFE_INTEGER): boolean {
+    return this.#step(untilNs);
   }
 
   #step(untilNs: number): boolean {

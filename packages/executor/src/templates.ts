@@ -6,8 +6,10 @@ export class Templates {
   readonly #cluster: Cluster;
   readonly #templates = new Map<string, Template>();
 
-  constructor(cluster: Cluster) {
+  /** @param registered Compiled for this cluster already. */
+  constructor(cluster: Cluster, registered: readonly Template[] = []) {
     this.#cluster = cluster;
+    for (const template of registered) this.#templates.set(template.name, template);
   }
 
   /** The same template again changes nothing. Throws TEMPLATE_CONFLICT, and TEMPLATE_INVALID of the graph. */

@@ -1,4 +1,5 @@
 import { MemoryExceededError, type ResidencyLedger } from "@slicescheduler/gmg";
+import type { PresentTransfer } from "./adopt.ts";
 import { ExecutorError } from "./errors.ts";
 import { checkCounts } from "./recount.ts";
 import { type Life, move, TRANSFER_MOVES, type TransferState } from "./states.ts";
@@ -46,14 +47,21 @@ export class TransferTable {
   plan(transfer: number, tensor: number, source: number, destination: number, nowNs: number): void {
     this.#ledger.expect(tensor, destination);
     this.#ledger.addSend(tensor, source);
-    const history = [{ state: "planned" as const, atNs: nowNs }];
-    const entry: Entry = { transfer, tensor, source, destination, state: "planned", history, sendNs: -1 };
-    this.#entries.set(transfer, entry);
-    this.#incoming[destination]?.set(tensor, entry);
-    const planned = this.#planned[source]?.get(tensor);
-    if (planned === undefined) this.#planned[source]?.set(tensor, [entry]);
-    else planned.push(entry);
+    this.#add({ transfer, tensor, source, destination, state: "planned", sendNs: -1 }, nowNs);
     this.#newest = Math.max(this.#newest, transfer);
+  }
+
+  /**
+   * Takes over those of a table that goes on here; the ledger has their sends and copies already. Returns which are intents from now on.
+   * @param newest Number given last.
+   */
+  adopt(transfers: readonly PresentTransfer[], newest: number, nowNs: number): number[] {
+    this.#newest = newest;
+    const raised: number[] = [];
+    for (const transfer of transfers) this.#add(transfer, nowNs);
+    for (const { tensor, source, state } of transfers)
+      if (state === "planned" && this.#ledger.isPresent(tensor, source)) this.raise(tensor, source, nowNs, raised);
+    return raised;
   }
 
   /** The tensor is present at the source: its planned transfers become intents. Adds their numbers to `raised`. */
@@ -170,6 +178,16 @@ export class TransferTable {
     sends.forEach((counts, accelerator) => {
       checkCounts(this.#ledger, accelerator, "sends", counts);
     });
+  }
+
+  #add({ transfer, tensor, source, destination, state, sendNs }: PendingTransfer, nowNs: number): void {
+    const entry: Entry = { transfer, tensor, source, destination, state, history: [{ state, atNs: nowNs }], sendNs };
+    this.#entries.set(transfer, entry);
+    this.#incoming[destination]?.set(tensor, entry);
+    if (state !== "planned") return;
+    const planned = this.#planned[source]?.get(tensor);
+    if (planned === undefined) this.#planned[source]?.set(tensor, [entry]);
+    else planned.push(entry);
   }
 
   #forgetPlanned(entry: Entry): void {

@@ -46,6 +46,8 @@ export type ExecutorInstruction =
   | IssueInstruction
   /** Make a held-back operator activated. */
   | { readonly type: "activate"; readonly issueNumber: number }
+  /** Give an operator that has not started another priority class. Ignored when it runs, or is there no more. */
+  | { readonly type: "rerank"; readonly issueNumber: number; readonly rank: number }
   /** Take an operator back; answered by `withdrawn`, or by its normal end when it already runs. */
   | { readonly type: "withdraw"; readonly issueNumber: number }
   /** Allocate the receive buffer; answered by `recvReady`, or by `recvFailed` when it does not fit. */
@@ -112,6 +114,16 @@ export interface ExecutorManifest {
   readonly name: string;
   /** True when time is simulated: it advances only as events are processed. */
   readonly simulatedTime: boolean;
+  /** Operators may end with `operatorFailed` of the cause `"fault"`. Default false. */
+  readonly failsOperators?: boolean;
+  /** Transfers may end with `transferFailed`. Default false. */
+  readonly failsTransfers?: boolean;
+  /** Accelerators may be lost and return while it runs. Default false. */
+  readonly losesAccelerators?: boolean;
+  /** `stats` is there and tells, whenever nothing is left to deliver, memory to the byte. Default false. */
+  readonly keepsAccounts?: boolean;
+  /** Tensors have contents, which operators compute and transfers move. Default false. */
+  readonly holdsData?: boolean;
 }
 
 export interface ExecutorContext {

@@ -2,7 +2,8 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { opened } from "../test/mini-master.ts";
 import { issuesOf, type Plan, plans, releasesOf } from "../test/plan.ts";
-import { twinRun } from "../test/twin.ts";
+import { type PlannedRerank, twinRun } from "../test/twin.ts";
+import { EVENT_KIND } from "./index.ts";
 
 function run(plan: Plan, options: { seed?: number; cv?: number } = {}) {
   const { executor, master, time } = opened(plan, options);
@@ -33,6 +34,37 @@ test("agrees with the rules played slowly, to the nanosecond and to the byte", (
     }),
     { numRuns: 100 },
   );
+});
+
+test("agrees with them too while operators get other classes at any time, the last of an instant", () => {
+  const drawn = fc.array(fc.record({ atNs: fc.nat({ max: 40 }), operator: fc.nat(), rank: fc.nat({ max: 3 }) }), {
+    minLength: 1,
+    maxLength: 12,
+  });
+  let moved = 0;
+  fc.assert(
+    fc.property(plans, drawn, (plan, picks) => {
+      const reranks: PlannedRerank[] = picks.map((pick) => ({
+        ...pick,
+        operator: pick.operator % plan.operators.length,
+      }));
+      const { executor, master, time } = opened(plan);
+      for (const [number, { atNs, operator, rank }] of reranks.entries()) {
+        time.at(atNs, { kind: EVENT_KIND.application, number }, () =>
+          executor.execute([{ type: "rerank", issueNumber: operator, rank }]),
+        );
+      }
+      executor.execute([...issuesOf(plan).issues, ...releasesOf(plan)]);
+      time.run();
+      const twin = twinRun(plan, [], reranks);
+      expect(timesOf(plan, master.log, "operatorStarted")).toEqual(twin.starts);
+      expect(timesOf(plan, master.log, "operatorDone")).toEqual(twin.ends);
+      expect(executor.stats().accelerators.map(({ peakHbmBytes }) => peakHbmBytes)).toEqual(twin.peaks);
+      if (twinRun(plan).starts.some((startNs, index) => startNs !== twin.starts[index])) moved++;
+    }),
+    { numRuns: 100 },
+  );
+  expect(moved).toBeGreaterThan(2);
 });
 
 test("every operator runs once, after its inputs, one at a time, and nothing is left", () => {

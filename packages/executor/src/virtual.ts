@@ -1,5 +1,6 @@
 import { type Cluster, type CompiledAccelerator, compileCluster } from "@slicescheduler/gmg";
 import type { StartedTransfer } from "./actions.ts";
+import type { PresentWork } from "./adopt.ts";
 import { ExecutorCore } from "./core.ts";
 import {
   Bindings,
@@ -11,9 +12,10 @@ import {
   virtualOperator,
 } from "./durations.ts";
 import { ExecutorError } from "./errors.ts";
+import type { EventTime, SimulatedTimer } from "./event-time.ts";
 import { Noise } from "./noise.ts";
 import { changesOf, checkOutageTimes, indexOf, type Outage } from "./outages.ts";
-import { EVENT_KIND, SimulatedTime, type SimulatedTimer } from "./simulated-time.ts";
+import { EVENT_KIND, SimulatedTime } from "./simulated-time.ts";
 import type { ExecutorStats, Leftovers } from "./stats.ts";
 import type { Executor, ExecutorContext, ExecutorInstruction, ExecutorManifest, IssueInstruction } from "./types.ts";
 
@@ -21,7 +23,7 @@ export interface VirtualExecutorOptions {
   /** Whole number from 0 to 2^53 − 1: same seed, same noise. */
   readonly seed: number;
   /** The clock it runs on. Default: one of its own that advances by itself while work is pending. */
-  readonly time?: SimulatedTime;
+  readonly time?: EventTime;
   /** True duration of an operator without noise, in nanoseconds. Default: the roofline of its declared FLOPs and bytes. */
   readonly operatorNs?: (work: VirtualOperator) => number;
   /** True duration of a transfer without noise, in nanoseconds. Default: latency and rate of the cluster's links. */
@@ -35,10 +37,15 @@ export interface VirtualExecutorOptions {
    * do not overlap. `open` throws INVALID_OPTION, UNKNOWN_ACCELERATOR for what does not suit the cluster. Default none.
    */
   readonly outages?: readonly Outage[];
+  /**
+   * Goes on, as it is opened, with what another executor had; what ran there ends after the durations given here, counted from its start,
+   * or at once where that is past. Default: nothing is there.
+   */
+  readonly present?: PresentWork;
 }
 
 export interface VirtualExecutor extends Executor {
-  readonly time: SimulatedTime;
+  readonly time: EventTime;
   /**
    * Loses an accelerator now, by name or index; one that is absent already is ignored and counted.
    * Throws UNKNOWN_ACCELERATOR, NOT_OPEN, CLOSED.
@@ -69,9 +76,9 @@ interface Opened {
 }
 
 class VirtualBackend implements VirtualExecutor {
-  readonly manifest: ExecutorManifest = { name: "virtual", simulatedTime: true };
-  readonly time: SimulatedTime;
-  readonly clock: SimulatedTime;
+  readonly manifest: ExecutorManifest;
+  readonly time: EventTime;
+  readonly clock: EventTime;
   readonly #options: VirtualExecutorOptions;
   readonly #noise: Noise;
   readonly #bindings = new Bindings();
@@ -89,6 +96,14 @@ class VirtualBackend implements VirtualExecutor {
     checkOutageTimes(options.outages ?? []);
     this.time = options.time ?? new SimulatedTime({ autoAdvance: true });
     this.clock = this.time;
+    this.manifest = {
+      name: "virtual",
+      simulatedTime: this.time.simulated,
+      failsOperators: true,
+      failsTransfers: true,
+      losesAccelerators: true,
+      keepsAccounts: true,
+    };
   }
 
   open(context: ExecutorContext): void {
@@ -96,8 +111,11 @@ class VirtualBackend implements VirtualExecutor {
     if (this.#opened !== null) throw new ExecutorError("ALREADY_OPEN", "the virtual executor serves a master already");
     const cluster = compileCluster(context.cluster);
     const changes = changesOf(this.#options.outages ?? [], cluster, this.time.nowNs());
-    const opened = { context, cluster, core: new ExecutorCore(cluster) };
+    const { present: work } = this.#options;
+    const present = work === undefined ? {} : { present: { work, nowNs: this.time.nowNs() } };
+    const opened = { context, cluster, core: new ExecutorCore(cluster, present) };
     this.#opened = opened;
+    if (work !== undefined) this.#continue(opened, work);
     for (const [number, { atNs, accelerator, isLoss }] of changes.entries()) {
       this.#at(atNs, EVENT_KIND.outage, number, opened, () => {
         if (isLoss) this.#lose(opened, accelerator, OUTAGE);
@@ -179,7 +197,19 @@ class VirtualBackend implements VirtualExecutor {
     for (const transfer of transfers) this.#forget(EVENT_KIND.transfer, transfer);
   }
 
-  #startOperator(opened: Opened, instruction: IssueInstruction, attempt: number): void {
+  #continue(opened: Opened, { operators, transfers }: PresentWork): void {
+    for (const { instruction, startedNs } of operators)
+      if (startedNs >= 0) this.#startOperator(opened, instruction, 0, startedNs);
+    for (const transfer of transfers)
+      if (transfer.state === "sending") this.#startTransfer(opened, transfer, transfer.sendNs);
+  }
+
+  #startOperator(
+    opened: Opened,
+    instruction: IssueInstruction,
+    attempt: number,
+    sinceNs: number = this.time.nowNs(),
+  ): void {
     const { core, cluster } = opened;
     const { issueNumber, instance, operator } = instruction;
     const template = core.template(instruction.template);
@@ -189,7 +219,8 @@ class VirtualBackend implements VirtualExecutor {
       const trueNs = (this.#options.operatorNs ?? rooflineOperatorNs)(work);
       const factor = this.#noise.operatorFactor({ instance, operator, attempt });
       const durationNs = noisyNs(trueNs, factor, () => `operator ${work.template}/${work.operatorName}`);
-      this.#at(this.time.nowNs() + durationNs, EVENT_KIND.operator, issueNumber, opened, () =>
+      const endNs = Math.max(sinceNs + durationNs, this.time.nowNs());
+      this.#at(endNs, EVENT_KIND.operator, issueNumber, opened, () =>
         core.operatorEnded(issueNumber, this.time.nowNs()),
       );
     } catch (error) {
@@ -199,7 +230,7 @@ class VirtualBackend implements VirtualExecutor {
     }
   }
 
-  #startTransfer(opened: Opened, started: StartedTransfer): void {
+  #startTransfer(opened: Opened, started: StartedTransfer, sinceNs: number = this.time.nowNs()): void {
     const { core, cluster } = opened;
     const { transfer, tensor, bytes } = started;
     const source = acceleratorAt(cluster, started.source);
@@ -208,9 +239,8 @@ class VirtualBackend implements VirtualExecutor {
     try {
       const trueNs = this.#options.transferNs?.(work) ?? linkTransferNs(cluster, work);
       const durationNs = noisyNs(trueNs, this.#noise.transferFactor(transfer), () => `transfer ${transfer}`);
-      this.#at(this.time.nowNs() + durationNs, EVENT_KIND.transfer, transfer, opened, () =>
-        core.transferEnded(transfer, this.time.nowNs()),
-      );
+      const endNs = Math.max(sinceNs + durationNs, this.time.nowNs());
+      this.#at(endNs, EVENT_KIND.transfer, transfer, opened, () => core.transferEnded(transfer, this.time.nowNs()));
     } catch (error) {
       core.transferFailed(transfer, this.time.nowNs(), messageOf(error));
       throw error;

@@ -2,6 +2,7 @@ import type { IssueInstruction, QueueState } from "../src/index.ts";
 
 export interface TwinOperator {
   readonly instruction: IssueInstruction;
+  rank: number;
   activated: boolean;
   /** −1 until no input is missing. */
   readyNs: number;
@@ -50,8 +51,8 @@ export class QueueTwin {
   issue(instruction: IssueInstruction, nowNs: number): void {
     for (const { tensor, bytes } of instruction.outputs)
       this.tensors.set(tensor, { bytes, state: "expected", held: true });
-    const { activated } = instruction;
-    this.operators.push({ instruction, activated, readyNs: -1, ended: null, lost: new Set() });
+    const { activated, rank } = instruction;
+    this.operators.push({ instruction, rank, activated, readyNs: -1, ended: null, lost: new Set() });
     this.settle(nowNs);
   }
 
@@ -66,10 +67,7 @@ export class QueueTwin {
     return this.queued
       .filter((operator) => this.stateOf(operator) === "activated")
       .sort(
-        (a, b) =>
-          a.instruction.rank - b.instruction.rank ||
-          a.readyNs - b.readyNs ||
-          a.instruction.issueNumber - b.instruction.issueNumber,
+        (a, b) => a.rank - b.rank || a.readyNs - b.readyNs || a.instruction.issueNumber - b.instruction.issueNumber,
       )[0];
   }
 

@@ -18,10 +18,21 @@ interface Step {
  * The rules of docs/execution-model.md, slowly: everything is issued at 0 and held by nobody, nothing is issued again after
  * an outage, and after every event all is found out again by looking through all of it. Shares no code with the executor.
  */
-export function twinRun(plan: Plan, outages: readonly PlannedOutage[] = []): TwinRun {
-  const twin = new Twin(plan, outages);
+export function twinRun(
+  plan: Plan,
+  outages: readonly PlannedOutage[] = [],
+  reranks: readonly PlannedRerank[] = [],
+): TwinRun {
+  const twin = new Twin(plan, outages, reranks);
   twin.run();
   return twin;
+}
+
+/** From then on an operator that has not started is of this class. */
+export interface PlannedRerank {
+  readonly atNs: number;
+  readonly operator: number;
+  readonly rank: number;
 }
 
 /** Per operator and per accelerator; −1 for what never started or ended. */
@@ -42,6 +53,8 @@ class Twin {
   readonly used: { atNs: number; bytes: number[] }[] = [];
   readonly #plan: Plan;
   readonly #outages: readonly PlannedOutage[];
+  readonly #reranks: readonly PlannedRerank[];
+  readonly #ranks: number[];
   readonly #vanished = new Set<number>();
   #transfers: {
     readonly transfer: number;
@@ -56,8 +69,10 @@ class Twin {
   #steps: Step[] = [];
   #nowNs = 0;
 
-  constructor(plan: Plan, outages: readonly PlannedOutage[]) {
+  constructor(plan: Plan, outages: readonly PlannedOutage[], reranks: readonly PlannedRerank[]) {
     this.#plan = plan;
+    this.#reranks = reranks;
+    this.#ranks = plan.operators.map(({ rank }) => rank);
     this.#outages = [...outages].sort((a, b) => a.lostNs - b.lostNs || a.accelerator - b.accelerator);
     this.#transfers = issuesOf(plan).transfers.map((transfer) => ({ ...transfer, state: "planned" }));
     this.starts = plan.operators.map(() => -1);
@@ -72,6 +87,7 @@ class Twin {
     this.#findReady();
     for (let accelerator = 0; accelerator < this.#plan.accelerators; accelerator++) this.#start(accelerator);
     for (const [number, { lostNs }] of this.#outages.entries()) this.#steps.push({ atNs: lostNs, kind: 2, number });
+    for (const [number, { atNs }] of this.#reranks.entries()) this.#steps.push({ atNs, kind: 3, number });
     for (;;) {
       this.used.push({ atNs: this.#nowNs, bytes: this.peaks.map((_, accelerator) => this.#usedBytes(accelerator)) });
       const step = this.#steps.sort((a, b) => a.atNs - b.atNs || a.kind - b.kind || a.number - b.number).shift();
@@ -79,7 +95,8 @@ class Twin {
       this.#nowNs = step.atNs;
       if (step.kind === 0) this.#endOperator(step.number);
       else if (step.kind === 1) this.#endTransfer(step.number);
-      else this.#lose(this.#outages[step.number]?.accelerator ?? -1);
+      else if (step.kind === 2) this.#lose(this.#outages[step.number]?.accelerator ?? -1);
+      else this.#rerank(step.number);
     }
   }
 
@@ -107,6 +124,11 @@ class Twin {
     );
     this.#free();
     this.#select();
+  }
+
+  #rerank(number: number): void {
+    const { operator, rank } = this.#reranks[number] as PlannedRerank;
+    if (this.starts[operator] === -1) this.#ranks[operator] = rank;
   }
 
   #count(accelerator: number, durationNs: number): void {
@@ -157,12 +179,13 @@ class Twin {
 
   #start(accelerator: number): void {
     if (this.#running[accelerator] !== null) return;
+    const rankOf = (index: number) => this.#ranks[index] ?? 0;
     const [first] = [...this.#plan.operators.entries()]
       .filter(
         ([index, one]) => one.accelerator === accelerator && this.#readyNs[index] !== -1 && this.starts[index] === -1,
       )
       .filter(([index]) => !this.#vanished.has(index))
-      .sort(([a, x], [b, y]) => x.rank - y.rank || (this.#readyNs[a] ?? 0) - (this.#readyNs[b] ?? 0) || a - b);
+      .sort(([a], [b]) => rankOf(a) - rankOf(b) || (this.#readyNs[a] ?? 0) - (this.#readyNs[b] ?? 0) || a - b);
     if (first === undefined) return;
     const [index, operator] = first;
     this.starts[index] = this.#nowNs;

@@ -3,7 +3,19 @@ import { test } from "vitest";
 import { worldArbitrary } from "../test/graph-world.ts";
 import { LOSS_KINDS, LossPlay, seenLosses } from "../test/loss-play.ts";
 
-const weights = { open: 2, submit: 5, step: 12, lose: 2, return: 3, drain: 1, cancel: 1, recall: 1 };
+const weights = {
+  open: 2,
+  submit: 5,
+  step: 12,
+  lose: 2,
+  return: 3,
+  drain: 1,
+  cancel: 1,
+  recall: 1,
+  displace: 1,
+  promote: 2,
+  unplace: 1,
+};
 
 const steps = fc.array(
   fc.record({

@@ -12,6 +12,9 @@ export interface InstancePlan {
   readonly inputs: readonly (TensorNode | null)[];
   readonly allowedPartitions: readonly string[];
   readonly insertedNs: number;
+  readonly rank: number;
+  readonly deadlineNs: number;
+  readonly order: number;
   /** Its tensors are numbered from here on, in topological order. */
   readonly firstTensor: TensorId;
 }
@@ -28,6 +31,9 @@ export function newInstance(plan: InstancePlan): InstanceNode {
     template,
     binding,
     label: origin.label,
+    rank: plan.rank,
+    deadlineNs: plan.deadlineNs,
+    order: plan.order,
     origin,
     allowedPartitions: plan.allowedPartitions,
     insertedNs: plan.insertedNs,
@@ -76,6 +82,9 @@ function newOperator(instance: InstanceNode, index: number, firstTensor: TensorI
   const operator: OperatorNode = {
     instance,
     index,
+    ownRank: instance.rank,
+    rank: instance.rank,
+    deadlineNs: instance.deadlineNs,
     inputs: [],
     reads: [],
     outputs,

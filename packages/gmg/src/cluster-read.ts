@@ -65,11 +65,17 @@ function readAccelerator(faults: Faults, value: unknown, path: string): Accelera
     ...whole("granularityBytes", 1, "bytes"),
     ...rate("flopsPerSecond", "floating-point operations per second"),
     ...rate("hbmBytesPerSecond", "bytes per second"),
-    ...whole("copyEngines", 1, "transfers"),
+    ...(entry["copyEngines"] === 0 ? {} : whole("copyEngines", 1, "transfers")),
     ...(entry["absent"] === undefined ? {} : { absent: entry["absent"] === true }),
   };
   if (entry["absent"] !== undefined && typeof entry["absent"] !== "boolean") {
     faults.add(at(path, "absent"), `is ${describe(entry["absent"])}, not true or false`);
+  }
+  if (entry["copyEngines"] === 0) {
+    faults.add(
+      at(path, "copyEngines"),
+      "is 0: transfers that occupy the operator queue are not supported; give 1 or more",
+    );
   }
   if ((spec.copyEngines ?? 1) > COPY_ENGINES_MAX) {
     faults.add(at(path, "copyEngines"), `is ${spec.copyEngines}, at most ${COPY_ENGINES_MAX}`);

@@ -126,6 +126,12 @@ describe("routes", () => {
 });
 
 describe("faults", () => {
+  test("no copy engine at all is refused in so many words", () => {
+    expect(faultsOf({ accelerators: [gpu("a", { copyEngines: 0 })] })).toEqual({
+      "accelerators[0].copyEngines": "is 0: transfers that occupy the operator queue are not supported; give 1 or more",
+    });
+  });
+
   test("every one is named at once", () => {
     const faults = faultsOf({
       accelerators: [

@@ -3,7 +3,8 @@ import { SortedBlocks } from "./sorted-blocks.ts";
 
 /**
  * The unscheduled frontier: operators all of whose producers are issued or done, in order of urgency (priority class,
- * deadline, age of the request, then instance and position), one sorted list per class.
+ * deadline, age of the request, then instance and position), one sorted list per class. Class and deadline are the operator's,
+ * and change only while it is not in here.
  */
 export class Frontier {
   readonly #classes: SortedBlocks<OperatorNode>[] = [];
@@ -30,18 +31,18 @@ export class Frontier {
   }
 
   has(operator: OperatorNode): boolean {
-    return this.#classes[operator.instance.request.rank]?.has(operator) ?? false;
+    return this.#classes[operator.rank]?.has(operator) ?? false;
   }
 
   add(operator: OperatorNode): void {
-    const { rank } = operator.instance.request;
+    const { rank } = operator;
     while (this.#classes.length <= rank) this.#classes.push(new SortedBlocks(compareUrgency));
     this.#classes[rank]?.add(operator);
   }
 
   /** Removes it if it is there; tells whether it was. */
   remove(operator: OperatorNode): boolean {
-    return this.#classes[operator.instance.request.rank]?.remove(operator) ?? false;
+    return this.#classes[operator.rank]?.remove(operator) ?? false;
   }
 }
 
@@ -50,5 +51,16 @@ export function compareUrgency(a: OperatorNode, b: OperatorNode): number {
   const x = a.instance;
   const y = b.instance;
   // Two deadlines of Infinity differ by NaN, which is falsy like 0.
-  return x.request.deadlineNs - y.request.deadlineNs || x.request.id - y.request.id || x.id - y.id || a.index - b.index;
+  return (
+    a.deadlineNs - b.deadlineNs ||
+    orderOf(a) - orderOf(b) ||
+    x.request.id - y.request.id ||
+    x.id - y.id ||
+    a.index - b.index
+  );
+}
+
+/** One that is as urgent as it is for the sake of others, or has waited too long, goes before what was submitted to that class. */
+function orderOf({ rank, instance }: OperatorNode): number {
+  return rank < instance.rank ? 0 : instance.order;
 }

@@ -7,6 +7,7 @@ export type SubmissionErrorCode =
   | "UNKNOWN_INSTANCE"
   | "UNKNOWN_REQUEST"
   | "INVALID_REQUEST"
+  | "INVALID_URGENCY"
   | "REQUEST_CLOSED"
   | "DUPLICATE_ID"
   | "UNKNOWN_INPUT"

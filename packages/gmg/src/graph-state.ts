@@ -1,7 +1,9 @@
 import type { ClaimBook } from "./claims.ts";
 import type { Cluster } from "./cluster.ts";
 import type { Frontier } from "./frontier.ts";
+import type { Shortage } from "./grants.ts";
 import { IllegalMoveError } from "./graph-errors.ts";
+import type { IssuedByClass } from "./issued-by-class.ts";
 import type { ResidencyLedger } from "./ledger.ts";
 import type {
   InstanceNode,
@@ -26,6 +28,8 @@ export interface GraphEffects {
   readonly holds: { readonly tensor: TensorId; readonly accelerator: AcceleratorIndex }[];
   /** Issued operators to take back from the executor. */
   readonly withdrawals: IssueNumber[];
+  /** Issued operators, not started nor asked back, that are of another priority class now; the last one about an operator counts. */
+  readonly reranks: { readonly issueNumber: IssueNumber; readonly rank: number }[];
   /** Instances that reached their outcome. */
   readonly settled: { readonly instance: InstanceNode; readonly outcome: Outcome }[];
 }
@@ -49,12 +53,28 @@ export interface GraphState {
   readonly availability: Availability[];
   /** Requests that wait to be laid elsewhere. */
   readonly relocating: Set<RequestNode>;
-  /** How many of `issued` are of each priority class. */
-  readonly issuedOfRank: number[];
+  /** `issued` by priority class. */
+  readonly issuedByClass: IssuedByClass;
   effects: GraphEffects;
   nextTensor: TensorId;
   nextIssue: IssueNumber;
   nextTransfer: TransferNumber;
+}
+
+/** How many of each are in a graph. */
+export interface GraphCounts {
+  readonly requests: number;
+  readonly instances: number;
+  readonly tensors: number;
+  readonly issuedOperators: number;
+  readonly transfers: number;
+}
+
+/** Where an operator could be laid, or what is lacking. */
+export interface PlacementOption {
+  readonly partition: CompiledPartition;
+  /** Null when its memory is (or can be) reserved. */
+  readonly shortage: Shortage | null;
 }
 
 /** `"draining"`: what is placed there runs to its end, and nothing else is placed; `"down"`: it is not there. */
@@ -66,7 +86,7 @@ export function partitionIsUp(state: GraphState, { used }: CompiledPartition): b
 }
 
 export function noEffects(): GraphEffects {
-  return { releases: [], holds: [], withdrawals: [], settled: [] };
+  return { releases: [], holds: [], withdrawals: [], reranks: [], settled: [] };
 }
 
 export function copyOn(tensor: TensorNode, accelerator: AcceleratorIndex): TensorCopy | undefined {
@@ -87,11 +107,6 @@ export function illegalMove(operator: OperatorNode, asked: string): never {
       `${issuedNs} ns, started at ${startedNs} ns, done at ${doneNs} ns)`,
     { instance: operator.instance.id, operator: operator.index, state, asked },
   );
-}
-
-export function countIssued(state: GraphState, operator: OperatorNode, change: number): void {
-  const { rank } = operator.instance.request;
-  state.issuedOfRank[rank] = (state.issuedOfRank[rank] ?? 0) + change;
 }
 
 /**

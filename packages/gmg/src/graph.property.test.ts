@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { test } from "vitest";
-import { KINDS, Play, type Step, seen } from "../test/graph-play.ts";
+import { seen } from "../test/graph-compare.ts";
+import { KINDS, Play, type Step } from "../test/graph-play.ts";
 import { worldArbitrary } from "../test/graph-world.ts";
 
 class Command implements fc.Command<Play, Play> {
@@ -35,6 +36,9 @@ const weights: Record<Step["kind"], number> = {
   arrive: 4,
   failTransfer: 1,
   recall: 2,
+  displace: 2,
+  promote: 2,
+  unplace: 2,
   withdraw: 3,
   cancel: 1,
   release: 2,
@@ -51,7 +55,19 @@ const step = fc
   .map((each) => new Command(each));
 
 /** What a run leaves out altogether: some states are only reached when others are not in the way. */
-const off = fc.subarray(["failOperator", "failTransfer", "cancel", "release", "close", "withdraw", "recall", "arrive"]);
+const off = fc.subarray([
+  "failOperator",
+  "failTransfer",
+  "cancel",
+  "release",
+  "close",
+  "withdraw",
+  "recall",
+  "displace",
+  "promote",
+  "unplace",
+  "arrive",
+]);
 
 test("agrees with a twin that counts everything again, stays within memory, and ends empty", () => {
   fc.assert(

@@ -3,21 +3,24 @@ import { partitionNamed } from "./bounds.ts";
 import { forgetCopy } from "./buffers.ts";
 import { ClaimBook, type MemorySafety } from "./claims.ts";
 import type { Cluster } from "./cluster.ts";
+import { displaceOperator, unplaceRequest } from "./displace.ts";
 import { missingFrom, requireFeasible, requireRoom, requireThere } from "./feasible.ts";
 import { Frontier } from "./frontier.ts";
-import type { Shortage } from "./grants.ts";
 import { SubmissionError } from "./graph-errors.ts";
 import { hashOf } from "./graph-hash.ts";
 import {
   type Availability,
+  type GraphCounts,
   type GraphEffects,
   type GraphState,
   illegalMove,
   isInDoubt,
   noEffects,
+  type PlacementOption,
 } from "./graph-state.ts";
 import { buildInstance, linkInstance, outputTensors, type Submission } from "./insert.ts";
 import { type IssuedOperator, issueOperator } from "./issue.ts";
+import { IssuedByClass } from "./issued-by-class.ts";
 import { ResidencyLedger } from "./ledger.ts";
 import type { InstanceNode, OperatorNode, RequestId, RequestNode, TransferNode } from "./nodes.ts";
 import { checkOpening, newRequest, type RequestOpening } from "./opening.ts";
@@ -28,6 +31,7 @@ import {
   cancelTransfer,
   completeOperator,
   completeTransfer,
+  intendTransfer,
   startOperator,
 } from "./progress.ts";
 import { recallOperator, unissueOperator } from "./recall.ts";
@@ -38,15 +42,9 @@ import type { GraphSnapshot } from "./snapshot.ts";
 import { saveGraph } from "./snapshot-save.ts";
 import { type CompiledPartition, compileTemplate, type Template } from "./template.ts";
 import type { AcceleratorIndex, InstanceId, IssueNumber, TemplateSpec, TransferNumber } from "./types.ts";
+import { promoteOperator } from "./urgency.ts";
 import { validateGraph } from "./validate-graph.ts";
 import { loadWeights } from "./weights.ts";
-
-/** Where an operator could be laid, or what is lacking. */
-export interface PlacementOption {
-  readonly partition: CompiledPartition;
-  /** Null when its memory is (or can be) reserved. */
-  readonly shortage: Shortage | null;
-}
 
 /**
  * The Global Mapping Graph (paper §3.2): templates, requests, instances and operators of a cluster, where their tensors are,
@@ -73,6 +71,7 @@ export class GlobalMappingGraph {
     this.ledger = saved?.openLedger(onFreed) ?? new ResidencyLedger(cluster.accelerators, { onFreed });
     this.claims = new ClaimBook(cluster, this.ledger, memorySafety);
     this.unscheduledFrontier = new Frontier();
+    const issued = new Map<IssueNumber, OperatorNode>();
     this.#state = {
       cluster,
       ledger: this.ledger,
@@ -83,11 +82,11 @@ export class GlobalMappingGraph {
       requests: new Map(),
       instances: new Map(),
       tensors: new Map(),
-      issued: new Map(),
+      issued,
       transfers: new Map(),
       availability: cluster.accelerators.map(({ absent }) => (absent ? "down" : "up")),
       relocating: new Set(),
-      issuedOfRank: [],
+      issuedByClass: new IssuedByClass(issued),
       effects: noEffects(),
       nextTensor: 0,
       nextIssue: 0,
@@ -268,6 +267,11 @@ export class GlobalMappingGraph {
     return issueOperator(this.#state, operator, partition, nowNs);
   }
 
+  /** Whether a request is still in the graph. */
+  hasRequest(request: RequestNode): boolean {
+    return this.#state.requests.get(request.id) === request;
+  }
+
   /** The number the next issue will get. */
   get nextIssueNumber(): IssueNumber {
     return this.#state.nextIssue;
@@ -285,7 +289,15 @@ export class GlobalMappingGraph {
 
   /** How many of them are of this priority class. */
   issuedOfRank(rank: number): number {
-    return this.#state.issuedOfRank[rank] ?? 0;
+    return this.#state.issuedByClass.countOf(rank);
+  }
+
+  /**
+   * Issued operators of less urgent classes that have not started and were not asked back: the least urgent class first, in it the latest
+   * issued. Valid until something is issued or changes its class; `displace` leaves it valid. The first costs O(classes) as a rule.
+   */
+  displaceable(rank: number): IterableIterator<OperatorNode> {
+    return this.#state.issuedByClass.displaceable(rank);
   }
 
   transfer(number: TransferNumber): TransferNode | undefined {
@@ -332,6 +344,28 @@ export class GlobalMappingGraph {
     recallOperator(this.#state, operator, true);
   }
 
+  /** As `recall`, counted in `preemptions` of its request. Throws ILLEGAL_MOVE for one that has started or was asked back. */
+  displace(operator: OperatorNode): void {
+    displaceOperator(this.#state, operator);
+  }
+
+  /**
+   * Takes a request from its partition, so that its claim is free and it is placed anew in its turn: one of which executors have no operator,
+   * no result and no transfer, though parts of it may have run. Throws UNKNOWN_REQUEST, and ILLEGAL_MOVE with what is still there, or
+   * where it could be placed nowhere now. Linear in its operators.
+   */
+  unplace(id: RequestId): void {
+    unplaceRequest(this.#state, this.request(id));
+  }
+
+  /**
+   * Gives an operator, and whatever it still needs, at least this class until its instance ends, against waiting for ever. Among those of a
+   * class the order stays what it was. Returns false when it has that class of its own already. Throws ILLEGAL_MOVE when it has ended.
+   */
+  promote(operator: OperatorNode, rank: number): boolean {
+    return promoteOperator(this.#state, operator, rank);
+  }
+
   availability(accelerator: AcceleratorIndex): Availability {
     return this.#state.availability[accelerator] ?? "down";
   }
@@ -361,6 +395,11 @@ export class GlobalMappingGraph {
 
   #afterReturn(nowNs: number): void {
     if (this.#state.relocating.size > 0) finishRelocations(this.#state, nowNs);
+  }
+
+  /** It waits for its ports and links from now on: at first, and again after its receive buffer did not fit. */
+  transferIntended(transfer: TransferNode, nowNs: number): void {
+    intendTransfer(transfer, nowNs);
   }
 
   transferReceiving(transfer: TransferNode): void {
@@ -448,12 +487,4 @@ export class GlobalMappingGraph {
   validate(): void {
     validateGraph(this.#state);
   }
-}
-
-export interface GraphCounts {
-  readonly requests: number;
-  readonly instances: number;
-  readonly tensors: number;
-  readonly issuedOperators: number;
-  readonly transfers: number;
 }

@@ -27,12 +27,25 @@ export { ExpressionError, type ExpressionValueCode, ExpressionValueError } from 
 export type { Program } from "./expression-program.ts";
 export { compareUrgency, Frontier } from "./frontier.ts";
 export type { Shortage } from "./grants.ts";
-export { GlobalMappingGraph, type GraphCounts, type PlacementOption } from "./graph.ts";
+export { GlobalMappingGraph } from "./graph.ts";
 export { IllegalMoveError, SubmissionError, type SubmissionErrorCode } from "./graph-errors.ts";
-export { type Availability, type GraphEffects, isInDoubt, type Outcome } from "./graph-state.ts";
+export {
+  type Availability,
+  type GraphCounts,
+  type GraphEffects,
+  isInDoubt,
+  type Outcome,
+  type PlacementOption,
+} from "./graph-state.ts";
 export type { OutputReference, Submission } from "./insert.ts";
 export type { IssuedOperator } from "./issue.ts";
-export { type LedgerOptions, ResidencyLedger, type ResidencyReasons, type ResidentCopy } from "./ledger.ts";
+export {
+  type LedgerBuffer,
+  type LedgerOptions,
+  ResidencyLedger,
+  type ResidencyReasons,
+  type ResidentCopy,
+} from "./ledger.ts";
 export { LedgerError, type LedgerErrorCode, MemoryExceededError, WeightsMismatchError } from "./ledger-errors.ts";
 export type { LedgerAccelerator } from "./ledger-memory.ts";
 export type { LedgerAcceleratorState, LedgerState } from "./ledger-state.ts";

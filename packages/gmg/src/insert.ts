@@ -4,9 +4,11 @@ import { SubmissionError, type SubmissionErrorCode } from "./graph-errors.ts";
 import { type GraphState, isAttachable, nameOf } from "./graph-state.ts";
 import { originOf } from "./lineage.ts";
 import type { InstanceNode, OperatorNode, RequestNode, TensorNode } from "./nodes.ts";
+import { urgencyFaults } from "./opening.ts";
 import { possiblePartitions } from "./partitions.ts";
 import type { Template, TemplateInput } from "./template.ts";
 import type { InstanceId } from "./types.ts";
+import { raiseProducers } from "./urgency.ts";
 import { didYouMeanOneOf } from "./validation.ts";
 
 /** An output of an instance in the graph, by name. */
@@ -30,6 +32,12 @@ export interface Submission {
   /** Names of partitions it may be laid on; null for all of the template's. */
   readonly allowedPartitions: readonly string[] | null;
   readonly label: string;
+  /** Priority class of this instance alone, a whole number from 0 to 65,535, 0 the most urgent. Default: that of its request. */
+  readonly rank?: number;
+  /** From 0; Infinity for none. Default: that of its request. */
+  readonly deadlineNs?: number;
+  /** Within its class and deadline the lower goes first, then the older: a number from 0. Default 0. */
+  readonly order?: number;
 }
 
 /**
@@ -59,7 +67,10 @@ export function buildInstance(
       );
     }
   }
-  const { id, label } = submission;
+  const { id, label, rank = request.rank, deadlineNs = request.deadlineNs, order = 0 } = submission;
+  const faults = urgencyFaults(rank, deadlineNs);
+  if (!(order >= 0 && order < Number.POSITIVE_INFINITY)) faults.push(`order ${order} is not a number from 0`);
+  if (faults.length > 0) throw refusal(submission, "INVALID_URGENCY", faults.join("; "));
   // Kept for as long as results of it are: not the caller's objects.
   const symbols = { ...submission.symbols };
   const restriction = submission.allowedPartitions === null ? null : [...submission.allowedPartitions];
@@ -70,6 +81,9 @@ export function buildInstance(
     inputs,
     allowedPartitions: possiblePartitions(state, template, submission, request, inputs),
     insertedNs: nowNs,
+    rank,
+    deadlineNs,
+    order,
     firstTensor: state.nextTensor,
   });
   checkContinuations(submission, instance.operators);
@@ -98,6 +112,7 @@ export function linkInstance(state: GraphState, instance: InstanceNode): void {
       if (tensor.producer.state === "unscheduled") operator.unscheduledInputs += 1;
     }
     if (operator.unscheduledInputs === 0) state.frontier.add(operator);
+    raiseProducers(state, operator);
   }
 }
 

@@ -1,8 +1,9 @@
 import { addCopy } from "./buffers.ts";
-import { copyOn, countIssued, dropHolds, type GraphState } from "./graph-state.ts";
+import { copyOn, dropHolds, type GraphState } from "./graph-state.ts";
 import type { OperatorNode, TensorCopy, TensorNode, TransferNode } from "./nodes.ts";
 import type { CompiledPartition } from "./template.ts";
 import type { AcceleratorIndex } from "./types.ts";
+import { followWaiting } from "./urgency.ts";
 
 /** An issued operator as an executor needs to know it. */
 export interface IssuedOperator {
@@ -37,7 +38,7 @@ export function issueOperator(
   operator.issueNumber = state.nextIssue++;
   operator.issuedNs = nowNs;
   state.issued.set(operator.issueNumber, operator);
-  countIssued(state, operator, 1);
+  state.issuedByClass.add(operator);
   const inputs = operator.inputs.map((tensor) => useInput(state, operator, tensor));
   operator.reads = operator.inputs.map((tensor) => copyOn(tensor, accelerator) as TensorCopy);
   operator.readyNs = operator.missingInputs === 0 ? nowNs : -1;
@@ -50,7 +51,7 @@ export function issueOperator(
     template: instance.template.name,
     operator: operator.index,
     symbols: instance.binding.symbols,
-    rank: instance.request.rank,
+    rank: operator.rank,
     inputs,
     outputs: operator.outputs.map((tensor) => ({
       tensor: tensor.id,
@@ -70,6 +71,7 @@ function useInput(state: GraphState, operator: OperatorNode, tensor: TensorNode)
   const transfer = tensor.transfers.find((candidate) => candidate.destination === accelerator);
   if (transfer === undefined) return { tensor: tensor.id, transfer: null, source: -1 };
   transfer.waiting.push(operator);
+  followWaiting(transfer);
   return { tensor: tensor.id, transfer: transfer.number, source: transfer.source };
 }
 
@@ -80,8 +82,9 @@ function planTransfer(state: GraphState, operator: OperatorNode, tensor: TensorN
     tensor,
     source: tensor.producer.accelerator,
     destination: operator.accelerator,
-    rank: operator.instance.request.rank,
+    rank: operator.rank,
     state: "planned",
+    intendedNs: -1,
     sendingNs: -1,
     waiting: [],
   };

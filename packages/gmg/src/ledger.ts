@@ -37,6 +37,13 @@ export interface ResidentCopy extends ResidencyReasons {
   readonly sharedWith: readonly TensorId[];
 }
 
+/** One buffer is one object as long as it is there. */
+export interface LedgerBuffer {
+  /** Rounded. */
+  readonly bytes: number;
+  readonly copies: { readonly size: number };
+}
+
 export interface LedgerOptions {
   /** Called once for each copy that leaves the ledger, freed or abandoned, after all numbers are up to date. */
   readonly onFreed?: (tensor: TensorId, accelerator: AcceleratorIndex) => void;
@@ -246,6 +253,11 @@ export class ResidencyLedger {
   /** The copy's own size as allocated, not rounded; 0 while only expected. */
   bytesOf(tensor: TensorId, accelerator: AcceleratorIndex): number {
     return copyOf(this.#memory(accelerator), tensor).bytes;
+  }
+
+  /** The memory that a copy lives in, perhaps with others; null while it is only expected, or not there. */
+  bufferOf(tensor: TensorId, accelerator: AcceleratorIndex): LedgerBuffer | null {
+    return this.#memory(accelerator).copies.get(tensor)?.buffer ?? null;
   }
 
   reasons(tensor: TensorId, accelerator: AcceleratorIndex): ResidencyReasons {

@@ -58,6 +58,8 @@ export interface RequestNode {
   closed: boolean;
   /** It lost an accelerator, and waits for all that it had issued to come back before it is laid elsewhere. */
   relocating: boolean;
+  /** How often operators of it were displaced by more urgent work. */
+  preemptions: number;
 }
 
 /** One execution of a template with its symbols bound. */
@@ -67,6 +69,12 @@ export interface InstanceNode {
   readonly template: Template;
   readonly binding: Binding;
   readonly label: string;
+  /** Priority class of its own, as a rule that of its request. */
+  readonly rank: number;
+  /** Infinity when there is none. */
+  readonly deadlineNs: number;
+  /** Within its class and deadline the lower goes first, then the older. */
+  readonly order: number;
   /** What it can be made from again. */
   readonly origin: Origin;
   /** Names of partitions it may be laid on: that it and its request allow, and where its inputs can reach their readers. */
@@ -102,6 +110,12 @@ export interface OperatorNode {
   readonly instance: InstanceNode;
   /** Position in its template. */
   readonly index: number;
+  /** Its own class: that of its instance, or a more urgent one that it was promoted to. */
+  ownRank: number;
+  /** Its class: its own, or that of the most urgent operator that needs its results and has not ended. Once it has ended, its own. */
+  rank: number;
+  /** The earliest deadline of those of them, itself included, that are of this class; Infinity when there is none. */
+  deadlineNs: number;
   /** Distinct tensors it reads, in declared order. Empty once it has ended, so that it does not keep their instances. */
   inputs: readonly TensorNode[];
   /** The copies it reads, one per input; empty unless an executor has it. */
@@ -172,9 +186,12 @@ export interface TransferNode {
   readonly tensor: TensorNode;
   readonly source: AcceleratorIndex;
   readonly destination: AcceleratorIndex;
-  readonly rank: number;
+  /** While it is planned, that of the most urgent operator that waits for it; from its intent on as it was then. */
+  rank: number;
   /** `"starved"`: its receive buffer did not fit; `"cancelling"`: the executor was told to give it up. */
   state: "planned" | "intended" | "starved" | "cancelling" | "receiving" | "sending";
+  /** When it last became an intent; −1 before. */
+  intendedNs: number;
   /** When the data began to move; −1 before. */
   sendingNs: number;
   /** Operators on the destination that wait for it, those that are being withdrawn included, by rising issue number. */

@@ -26,15 +26,12 @@ export interface RequestOpening {
 }
 
 /** The frontier keeps a list per class. */
-const RANK_MAX = 65_535;
+export const RANK_MAX = 65_535;
 
 /** Throws INVALID_REQUEST with everything that is wrong at once. */
 export function checkOpening({ id, rank, deadlineNs, concurrentInstances, chains, limits }: RequestOpening): void {
   const faults: string[] = [];
-  if (!(Number.isSafeInteger(rank) && rank >= 0 && rank <= RANK_MAX)) {
-    faults.push(`rank ${rank} is not a whole number from 0 to ${RANK_MAX}`);
-  }
-  if (!(deadlineNs >= 0)) faults.push(`deadline ${deadlineNs} ns is not a number from 0`);
+  faults.push(...urgencyFaults(rank, deadlineNs));
   if (!(Number.isSafeInteger(concurrentInstances) && concurrentInstances >= 1)) {
     faults.push(`concurrentInstances ${concurrentInstances} is not a whole number from 1`);
   }
@@ -42,6 +39,16 @@ export function checkOpening({ id, rank, deadlineNs, concurrentInstances, chains
   if (limits?.length === 0) faults.push("limits name no template; leave them out to claim what is submitted");
   if (faults.length > 0)
     throw new SubmissionError("INVALID_REQUEST", `request ${id} refused: ${faults.join("; ")}`, { request: id });
+}
+
+/** In words, of a request or an instance. */
+export function urgencyFaults(rank: number, deadlineNs: number): string[] {
+  const faults: string[] = [];
+  if (!(Number.isSafeInteger(rank) && rank >= 0 && rank <= RANK_MAX)) {
+    faults.push(`rank ${rank} is not a whole number from 0 to ${RANK_MAX}`);
+  }
+  if (!(deadlineNs >= 0)) faults.push(`deadline ${deadlineNs} ns is not a number from 0`);
+  return faults;
 }
 
 /** Unplaced, and with nothing in it. */
@@ -73,5 +80,6 @@ export function newRequest(
     instances: new Set(),
     closed: false,
     relocating: false,
+    preemptions: 0,
   };
 }

@@ -5,6 +5,7 @@
 import { copyOn, dropHolds, type GraphState, illegalMove } from "./graph-state.ts";
 import type { OperatorNode, TransferNode } from "./nodes.ts";
 import { endOperator, forgetTensorIfGone, letContinue, settleInstance } from "./settle.ts";
+import { debtorsOf, fallBack, followWaiting } from "./urgency.ts";
 
 /** Issued → running. */
 export function startOperator(state: GraphState, operator: OperatorNode, nowNs: number): void {
@@ -57,6 +58,12 @@ export function abortOperator(
   endOperator(state, operator, nowNs);
 }
 
+/** Its tensor is at its source, or it waits anew after its receive buffer did not fit: its time as an intent counts from now. */
+export function intendTransfer(transfer: TransferNode, nowNs: number): void {
+  transfer.state = "intended";
+  transfer.intendedNs = nowNs;
+}
+
 /** Its receive buffer is there. */
 export function beginReceiving(state: GraphState, transfer: TransferNode): void {
   state.ledger.allocate(transfer.tensor.id, transfer.destination, transfer.tensor.bytes);
@@ -89,6 +96,7 @@ function removeTransfer(state: GraphState, transfer: TransferNode): void {
 /** A copy that was lost before the operator ended has taken the operator's use with it; a later copy is not its own. */
 export function endUses(state: GraphState, operator: OperatorNode): void {
   const { accelerator, inputs, reads, recalled } = operator;
+  const debtors = debtorsOf(operator);
   operator.recalled = false;
   inputs.forEach((tensor, i) => {
     tensor.consumers.delete(operator);
@@ -96,6 +104,7 @@ export function endUses(state: GraphState, operator: OperatorNode): void {
     if (recalled) dropHolds(state, tensor);
     forgetTensorIfGone(state, tensor);
   });
+  if (debtors.length > 0) fallBack(state, debtors);
 }
 
 /** It waits for no transfer any more; `drop` ends those planned ones that then nobody waits for. */
@@ -105,6 +114,7 @@ export function stopWaiting(state: GraphState, operator: OperatorNode, drop: boo
     const at = transfer?.waiting.indexOf(operator) ?? -1;
     if (transfer === undefined || at < 0) continue;
     transfer.waiting.splice(at, 1);
+    followWaiting(transfer);
     if (drop && transfer.state === "planned" && transfer.waiting.length === 0) cancelTransfer(state, transfer);
   }
 }

@@ -1,5 +1,5 @@
 /** Issued → unscheduled: taking operators back from an executor, so that they can be issued again, perhaps elsewhere. */
-import { copyOn, countIssued, type GraphState } from "./graph-state.ts";
+import { copyOn, type GraphState } from "./graph-state.ts";
 import type { OperatorNode, TensorNode } from "./nodes.ts";
 import { stopWaiting } from "./progress.ts";
 
@@ -38,7 +38,7 @@ export function unissueOperator(state: GraphState, operator: OperatorNode, refus
     if (copyOn(tensor, accelerator) === reads[i]) state.ledger.endUse(tensor.id, accelerator);
   });
   state.issued.delete(operator.issueNumber);
-  countIssued(state, operator, -1);
+  state.issuedByClass.remove(operator);
   makeUnscheduled(operator);
   enterFrontier(state, operator);
   for (const tensor of outputs) for (const consumer of tensor.consumers) enterFrontier(state, consumer);

@@ -4,6 +4,7 @@ import { type GraphState, giveUpCopies } from "./graph-state.ts";
 import type { Origin, OutputOrigin } from "./lineage.ts";
 import type { InstanceNode, OperatorNode, RequestNode, TensorNode } from "./nodes.ts";
 import { enterFrontier, makeUnscheduled } from "./recall.ts";
+import { countAgain, forgetUrgency, raiseProducers } from "./urgency.ts";
 
 /**
  * Makes unscheduled again, of a request of which nothing is issued, every done operator whose results are wanted and are nowhere. Instances that
@@ -41,7 +42,14 @@ function reviveOperator(state: GraphState, operator: OperatorNode): boolean {
     const input = slot < 0 ? null : (origin.inputs?.[slot] ?? null);
     if (input !== null) instance.inputs = instance.inputs.with(slot, tensorOf(state, instance.request, input));
   }
-  if (instance.state === "done") instance.state = "live";
+  if (instance.state === "done") {
+    instance.state = "live";
+    // What its operators were promoted to was for the run that has ended.
+    for (const each of instance.operators) {
+      each.ownRank = instance.rank;
+      forgetUrgency(each);
+    }
+  }
   instance.unfinishedOperators += 1;
   wireOperator(operator);
   makeUnscheduled(operator);
@@ -57,6 +65,8 @@ function reviveOperator(state: GraphState, operator: OperatorNode): boolean {
     state.tensors.set(tensor.id, tensor);
     instance.liveTensors += 1;
   }
+  countAgain(state, operator);
+  raiseProducers(state, operator);
   return true;
 }
 
@@ -75,6 +85,10 @@ function comeBack(state: GraphState, request: RequestNode, origin: Origin): Inst
     inputs: template.slots.map(() => null),
     allowedPartitions: [],
     insertedNs: -1,
+    // Its own urgency was that of its outcome, which it has had.
+    rank: request.rank,
+    deadlineNs: request.deadlineNs,
+    order: 0,
     firstTensor: state.nextTensor,
   });
   for (const operator of instance.operators) {

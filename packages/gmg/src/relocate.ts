@@ -51,11 +51,7 @@ function isBack(state: GraphState, request: RequestNode): boolean {
 function relocate(state: GraphState, request: RequestNode, nowNs: number): void {
   state.relocating.delete(request);
   request.relocating = false;
-  request.partition = null;
-  for (const instance of request.instances) {
-    instance.partition = null;
-    instance.need = null;
-  }
+  layNowhere(request);
   giveUpAllBut(
     state,
     request,
@@ -68,6 +64,15 @@ function relocate(state: GraphState, request: RequestNode, nowNs: number): void 
   if (tryToRelocate(state, request, nowNs)) return;
   const reason = "an accelerator of it was lost, and what is left has no room for it, or no partition";
   for (const instance of [...request.instances]) settleInstance(state, instance, "failed", nowNs, reason);
+}
+
+/** It has no partition any more, nor has any instance of it. */
+export function layNowhere(request: RequestNode): void {
+  request.partition = null;
+  for (const instance of request.instances) {
+    instance.partition = null;
+    instance.need = null;
+  }
 }
 
 /**

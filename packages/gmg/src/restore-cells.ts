@@ -16,6 +16,11 @@ export function whole(min: number, max = Number.MAX_SAFE_INTEGER): Cell<number> 
   };
 }
 
+export const NUMBER_FROM_ZERO: Cell<number> = {
+  is: (value): value is number => typeof value === "number" && value >= 0 && value < Number.POSITIVE_INFINITY,
+  what: "a finite number from 0",
+};
+
 /** Nanoseconds, or −1 for what has not happened. */
 export const TIME: Cell<number> = {
   is: (value): value is number => typeof value === "number" && Number.isFinite(value),
@@ -45,6 +50,11 @@ export function listOf<T>(cell: Cell<T>): Cell<readonly T[]> {
     },
     what: `a list, each ${cell.what}`,
   };
+}
+
+/** Whether it is a list of so many, each as its cell says. */
+export function isTuple(value: unknown, cells: readonly Cell<unknown>[]): boolean {
+  return Array.isArray(value) && value.length === cells.length && cells.every((cell, i) => cell.is(value[i]));
 }
 
 /** Adds a fault for each cell that is not as it must be. Returns whether there was none. */

@@ -15,6 +15,13 @@ export interface InstanceSources {
   readonly vectors: ByteVectorReader;
 }
 
+interface SavedUrgency {
+  readonly rank: number;
+  /** Null for none. */
+  readonly deadlineNs: number | null;
+  readonly order: number;
+}
+
 export interface RestoredInstances {
   /** By position, those that have left the graph at the end. */
   readonly instances: readonly InstanceNode[];
@@ -29,9 +36,15 @@ export function restoreInstances(
 ): RestoredInstances {
   const { origin, firstTensor } = snapshot.instances;
   requireOperators(snapshot, sources);
+  const urgencies = new Map(
+    snapshot.urgencies.map(([at, rank, deadlineNs, order]) => [at, { rank, deadlineNs, order }]),
+  );
   const tensors = new Map<number, TensorNode>();
   const instances = origin.map((at, i) => {
-    const instance = restoreInstance(state, snapshot, sources, i, sources.origins[at] as RestoredOrigin);
+    const instance = restoreInstance(state, snapshot, sources, i, {
+      ...(sources.origins[at] as RestoredOrigin),
+      urgency: urgencies.get(i),
+    });
     for (const tensor of tensorsOf(instance)) {
       if (tensor.id >= state.nextTensor || tensors.has(tensor.id)) {
         contradicts(
@@ -62,7 +75,7 @@ function restoreInstance(
   { instances, partitionLists, departed }: GraphSnapshot,
   { requests, vectors }: InstanceSources,
   i: number,
-  { origin, binding }: RestoredOrigin,
+  { origin, binding, urgency }: RestoredOrigin & { urgency: SavedUrgency | undefined },
 ): InstanceNode {
   const { template } = origin;
   const request = requests[instances.request[i] as number] as RequestNode;
@@ -73,6 +86,9 @@ function restoreInstance(
     inputs: template.slots.map(() => null),
     allowedPartitions: [...(partitionLists[instances.allowedPartitions[i] as number] ?? [])],
     insertedNs: instances.insertedNs[i] as number,
+    rank: urgency?.rank ?? request.rank,
+    deadlineNs: urgency === undefined ? request.deadlineNs : (urgency.deadlineNs ?? Number.POSITIVE_INFINITY),
+    order: urgency?.order ?? 0,
     firstTensor: instances.firstTensor[i] as number,
   });
   Object.assign(instance, INSTANCE_LETTERS[instances.state[i] as keyof typeof INSTANCE_LETTERS]);

@@ -1,11 +1,14 @@
 /** What operators have reached, and what follows from it: what they read, who waits, who is issued. */
 import { wireOperator } from "./build.ts";
-import { countIssued, type GraphState, nameOf } from "./graph-state.ts";
+import { type GraphState, nameOf } from "./graph-state.ts";
 import type { InstanceNode, OperatorNode } from "./nodes.ts";
+import { enterFrontier } from "./recall.ts";
 import { contradicts } from "./restore-read.ts";
 import type { GraphSnapshot } from "./snapshot.ts";
+import { isPending } from "./snapshot-layout.ts";
 import { OPERATOR_LETTERS } from "./snapshot-letters.ts";
 import { fromRuns } from "./snapshot-tables.ts";
+import { urgencyOf } from "./urgency.ts";
 
 const NONE: readonly never[] = [];
 
@@ -37,14 +40,37 @@ export function restoreOperators(
     if (operator.issueNumber < 0)
       contradicts("operators.issued", `does not have ${nameOf(operator)}, which an executor has`);
     state.issued.set(operator.issueNumber, operator);
-    countIssued(state, operator, 1);
   }
-  for (const operator of operators) {
-    if (operator.state !== "unscheduled") continue;
-    operator.unscheduledInputs = operator.inputs.filter(({ producer }) => producer.state === "unscheduled").length;
-    if (operator.unscheduledInputs === 0) state.frontier.add(operator);
-  }
+  restorePromotions(saved, operators);
   return operators;
+}
+
+function restorePromotions({ promoted }: GraphSnapshot["operators"], operators: readonly OperatorNode[]): void {
+  for (const [i, [number, rank]] of promoted.entries()) {
+    const path = `operators.promoted[${i}]`;
+    const operator = operators[number] ?? contradicts(path, `there is no operator ${number}`);
+    if (rank >= operator.instance.rank) {
+      contradicts(path, `class ${rank} is not more urgent than ${operator.instance.rank}, that of its instance`);
+    }
+    operator.ownRank = rank;
+    operator.rank = rank;
+  }
+}
+
+/** What is listed by urgency, which follows from the readers of results: those are restored by now. */
+export function restoreUrgency(state: GraphState, instances: readonly InstanceNode[]): void {
+  // Readers first: they are of later instances, or come later in their template.
+  for (const { template, operators } of [...instances].sort((a, b) => b.id - a.id)) {
+    for (const index of template.order.toReversed()) {
+      const operator = operators[index] as OperatorNode;
+      if (!isPending(state, operator)) continue;
+      const { rank, deadlineNs } = urgencyOf(operator);
+      operator.rank = rank;
+      operator.deadlineNs = deadlineNs;
+      if (operator.state === "unscheduled") enterFrontier(state, operator);
+    }
+  }
+  for (const operator of state.issued.values()) state.issuedByClass.add(operator);
 }
 
 function isLetter(letter: string): letter is keyof typeof OPERATOR_LETTERS {

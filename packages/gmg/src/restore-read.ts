@@ -1,7 +1,20 @@
 /** A value that came from anywhere → a snapshot of the right form, with its cluster and templates compiled. Meaning is checked later. */
 import { type Cluster, compileCluster } from "./cluster.ts";
 import { GmgError, ValidationError } from "./errors.ts";
-import { checkColumns, checkList, FLAG, listOf, oneOf, orNull, TEXT, TIME, whole } from "./restore-cells.ts";
+import { RANK_MAX } from "./opening.ts";
+import {
+  checkColumns,
+  checkList,
+  FLAG,
+  isTuple,
+  listOf,
+  NUMBER_FROM_ZERO,
+  oneOf,
+  orNull,
+  TEXT,
+  TIME,
+  whole,
+} from "./restore-cells.ts";
 import {
   type BufferRow,
   type CopyRow,
@@ -44,6 +57,7 @@ const FIELDS: readonly (keyof GraphSnapshot)[] = [
   "origins",
   "instances",
   "departed",
+  "urgencies",
   "operators",
   "tensors",
   "buffers",
@@ -142,8 +156,7 @@ function isByteVector(value: unknown, accelerators: number): boolean {
   return true;
 }
 
-/** A frontier has a list per priority class, and claims are added up chain by chain: more than anybody means would only take memory and time. */
-const RANK_MAX = 65_535;
+/** Claims are added up chain by chain: more than anybody means would only take memory and time. */
 const CHAINS_MAX = 65_535;
 
 function checkTables(faults: Faults, root: Root, accelerators: number, templates: number): void {
@@ -165,6 +178,7 @@ function checkTables(faults: Faults, root: Root, accelerators: number, templates
     growing: FLAG,
     moment: oneOf(["rest", "any"]),
     closed: FLAG,
+    preemptions: whole(0),
     reserved: whole(0, vectors - 1),
     used: whole(0, vectors - 1),
     workspace: whole(0, vectors - 1),
@@ -202,6 +216,11 @@ function checkTables(faults: Faults, root: Root, accelerators: number, templates
   if (typeof root["departed"] === "number" && root["departed"] > instances) {
     faults.add("departed", `is ${root["departed"]} of ${instances} instances`);
   }
+  checkList(faults, root["urgencies"], "urgencies", {
+    is: (value): value is readonly unknown[] =>
+      isTuple(value, [whole(0, instances - 1), whole(0, RANK_MAX), orNull(TIME), NUMBER_FROM_ZERO]),
+    what: `an instance below ${instances}, a class up to ${RANK_MAX}, a deadline or null, and an order from 0`,
+  });
   const copies = faults.record(root["tensors"], "tensors", ["known", "retained", "continued", "reordered", "copies"]);
   checkColumns<CopyRow>(faults, copies["copies"], "tensors.copies", {
     tensor: whole(0),
@@ -217,6 +236,7 @@ function checkOperatorsAndTensors(faults: Faults, root: Root, accelerators: numb
     "history",
     "missingInputs",
     "lostReads",
+    "promoted",
   ]);
   if (!TEXT.is(operators["states"]))
     faults.add("operators.states", `must be a text, is ${describe(operators["states"])}`);
@@ -231,6 +251,10 @@ function checkOperatorsAndTensors(faults: Faults, root: Root, accelerators: numb
   });
   checkList(faults, operators["missingInputs"], "operators.missingInputs", whole(0));
   checkList(faults, operators["lostReads"], "operators.lostReads", listOf(whole(0)));
+  checkList(faults, operators["promoted"], "operators.promoted", {
+    is: (value): value is readonly unknown[] => isTuple(value, [whole(0), whole(0, RANK_MAX)]),
+    what: `an operator and a class up to ${RANK_MAX}`,
+  });
   const tensors = faults.record(root["tensors"], "tensors");
   for (const field of ["known", "retained", "continued"]) {
     checkList(faults, tensors[field], `tensors.${field}`, whole(0));
@@ -241,7 +265,9 @@ function checkOperatorsAndTensors(faults: Faults, root: Root, accelerators: numb
     tensor: whole(0),
     source: whole(0, accelerators - 1),
     destination: whole(0, accelerators - 1),
+    rank: whole(0, RANK_MAX),
     state: oneOf(Object.values(TRANSFER_LETTERS)),
+    intendedNs: TIME,
     sendingNs: TIME,
     waiting: listOf(whole(0)),
   });

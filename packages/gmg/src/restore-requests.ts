@@ -80,6 +80,7 @@ function newRequest(
     instances: new Set(),
     closed: requests.closed[i] === 1,
     relocating: false,
+    preemptions: requests.preemptions[i] as number,
   };
 }
 

@@ -109,8 +109,9 @@ function restoreTransfers(state: GraphState, { transfers }: GraphSnapshot, nodes
       tensor,
       source: transfers.source[i] as number,
       destination: transfers.destination[i] as number,
-      rank: tensor.producer.instance.request.rank,
+      rank: transfers.rank[i] as number,
       state: TRANSFER_STATES.get(transfers.state[i] ?? "") ?? "planned",
+      intendedNs: transfers.intendedNs[i] as number,
       sendingNs: transfers.sendingNs[i] as number,
       waiting: (transfers.waiting[i] ?? []).map((at) => operatorOf(at, nodes, `transfers.waiting[${i}]`)),
     };

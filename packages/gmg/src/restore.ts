@@ -5,7 +5,7 @@ import type { GraphState } from "./graph-state.ts";
 import { type LedgerOptions, ResidencyLedger } from "./ledger.ts";
 import { checkRestored } from "./restore-check.ts";
 import { restoreInstances } from "./restore-instances.ts";
-import { restoreOperators } from "./restore-operators.ts";
+import { restoreOperators, restoreUrgency } from "./restore-operators.ts";
 import { attempt, contradicts, readSnapshot } from "./restore-read.ts";
 import { restoreOrigins, restoreRequests } from "./restore-requests.ts";
 import { restoreTensors } from "./restore-tensors.ts";
@@ -61,6 +61,7 @@ export class SavedGraph {
     const { instances, tensors } = restoreInstances(state, snapshot, { requests, origins, vectors });
     const operators = restoreOperators(state, snapshot, instances);
     restoreTensors(state, snapshot, { instances, operators, tensors });
+    restoreUrgency(state, instances);
     attempt("snapshot", () => {
       validateGraph(state);
       checkRestored(state, instances);

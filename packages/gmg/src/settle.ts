@@ -1,6 +1,7 @@
 /** How things end: operators, instances with their dependents, tensors and requests. */
-import { countIssued, dropHolds, type GraphState, type Outcome } from "./graph-state.ts";
+import { dropHolds, type GraphState, type Outcome } from "./graph-state.ts";
 import type { InstanceNode, OperatorNode, RequestNode, TensorNode } from "./nodes.ts";
+import { fallBack, forgetUrgency, noteDebtors } from "./urgency.ts";
 
 const NONE: readonly never[] = [];
 
@@ -8,7 +9,8 @@ const NONE: readonly never[] = [];
 export function endOperator(state: GraphState, operator: OperatorNode, nowNs: number): void {
   const { instance } = operator;
   state.issued.delete(operator.issueNumber);
-  countIssued(state, operator, -1);
+  state.issuedByClass.remove(operator);
+  forgetUrgency(operator);
   instance.unfinishedOperators -= 1;
   for (const tensor of operator.outputs) forgetTensorIfGone(state, tensor);
   forgetReferences(operator);
@@ -40,6 +42,7 @@ export function settleInstance(
   reason: string | null = null,
 ): void {
   const pending: InstanceNode[] = [first];
+  const debtors = new Set<OperatorNode>();
   for (let instance = pending.pop(); instance !== undefined; instance = pending.pop()) {
     if (instance.state !== "live") continue;
     const ending = instance === first ? outcome : "failed";
@@ -48,6 +51,7 @@ export function settleInstance(
     tell(state, instance, ending, nowNs);
     const dependents = new Set<InstanceNode>();
     for (const operator of instance.operators) {
+      noteDebtors(debtors, operator);
       for (const tensor of operator.outputs) {
         tensor.retained = false;
         if (operator.state === "done") continue;
@@ -55,6 +59,8 @@ export function settleInstance(
       }
       if (operator.state === "issued") {
         operator.state = ending;
+        // One that was lost is not wanted any more.
+        for (const tensor of operator.inputs) forgetTensorIfGone(state, tensor);
         if (!operator.recalled) state.effects.withdrawals.push(operator.issueNumber);
       } else if (operator.state === "unscheduled") {
         dropUnscheduled(state, operator, ending);
@@ -65,6 +71,7 @@ export function settleInstance(
     if (instance.unfinishedOperators === 0) endInstance(state, instance);
     for (const dependent of [...dependents].sort((a, b) => b.id - a.id)) pending.push(dependent);
   }
+  if (debtors.size > 0) fallBack(state, debtors);
 }
 
 /** The application gave an output back. */
@@ -110,6 +117,7 @@ function endInstance(state: GraphState, instance: InstanceNode): void {
 function dropUnscheduled(state: GraphState, operator: OperatorNode, outcome: "cancelled" | "failed"): void {
   state.frontier.remove(operator);
   operator.state = outcome;
+  forgetUrgency(operator);
   operator.instance.unfinishedOperators -= 1;
   letContinue(operator);
   for (const tensor of operator.inputs) {

@@ -65,6 +65,7 @@ export function saveGraph(state: GraphState, lastRequest: number, lastInstance: 
     origins,
     instances,
     departed: layout.departed,
+    urgencies: saveUrgencies(layout),
     operators: saveOperators(saving),
     tensors: saveTensors(saving, buffers),
     buffers: toColumns<BufferRow>(["bytes", "endedBytes"], [...buffers.keys()]),
@@ -88,6 +89,7 @@ const REQUEST_FIELDS = [
   "growing",
   "moment",
   "closed",
+  "preemptions",
   "reserved",
   "used",
   "workspace",
@@ -98,7 +100,7 @@ function requestRows({ layout, lists, vectors }: Saving): RequestRow[] {
     id: request.id,
     label: request.label,
     rank: request.rank,
-    deadlineNs: request.deadlineNs === Number.POSITIVE_INFINITY ? null : request.deadlineNs,
+    deadlineNs: orNull(request.deadlineNs),
     openedNs: request.openedNs,
     limits:
       request.limits?.map(({ template, symbols, assumed }) => [
@@ -115,6 +117,7 @@ function requestRows({ layout, lists, vectors }: Saving): RequestRow[] {
     growing: toFlag(request.growing),
     moment: request.moment,
     closed: toFlag(request.closed),
+    preemptions: request.preemptions,
     reserved: vectors.of(request.reservedBytes),
     used: vectors.of(request.usedBytes),
     workspace: vectors.of(request.workspaceBytes),
@@ -178,6 +181,18 @@ function instanceRows({ layout, lists, vectors }: Saving, buffers: ReadonlyMap<B
   }));
 }
 
+function saveUrgencies({ instances }: SnapshotLayout): GraphSnapshot["urgencies"] {
+  return instances.flatMap(({ rank, deadlineNs, order, request }, at) =>
+    rank === request.rank && deadlineNs === request.deadlineNs && order === 0
+      ? []
+      : [[at, rank, orNull(deadlineNs), order] as const],
+  );
+}
+
+function orNull(deadlineNs: number): number | null {
+  return deadlineNs === Number.POSITIVE_INFINITY ? null : deadlineNs;
+}
+
 /** Any number serves an instance without tensors. */
 function firstTensorOf(instance: InstanceNode): number {
   for (const { id } of tensorsOf(instance)) return id;
@@ -200,6 +215,9 @@ function saveOperators({ state, layout }: Saving): OperatorsSnapshot {
       const lost = lostReads(operator);
       return lost.length === 0 ? [] : [[layout.operatorAt(operator), ...lost]];
     }),
+    promoted: operators.flatMap(({ ownRank, instance }, at) =>
+      ownRank === instance.rank ? [] : [[at, ownRank] as const],
+    ),
   };
 }
 
@@ -255,7 +273,17 @@ export function* pendingInOrder(state: GraphState, instances: Iterable<InstanceN
   }
 }
 
-const TRANSFER_FIELDS = ["number", "tensor", "source", "destination", "state", "sendingNs", "waiting"] as const;
+const TRANSFER_FIELDS = [
+  "number",
+  "tensor",
+  "source",
+  "destination",
+  "rank",
+  "state",
+  "intendedNs",
+  "sendingNs",
+  "waiting",
+] as const;
 
 function transferRows({ state, layout }: Saving): TransferRow[] {
   return Array.from(state.transfers.values(), (transfer) => ({
@@ -263,7 +291,9 @@ function transferRows({ state, layout }: Saving): TransferRow[] {
     tensor: transfer.tensor.id,
     source: transfer.source,
     destination: transfer.destination,
+    rank: transfer.rank,
     state: TRANSFER_LETTERS[transfer.state],
+    intendedNs: transfer.intendedNs,
     sendingNs: transfer.sendingNs,
     waiting: transfer.waiting.map((operator) => layout.operatorAt(operator)),
   }));

@@ -45,6 +45,11 @@ export interface GraphSnapshot {
   readonly instances: Columns<InstanceRow>;
   /** How many at the end of `instances` have left the graph. */
   readonly departed: number;
+  /**
+   * Instances that are not as urgent as their request, or not in the order of age, by rising position: each with its class, its deadline,
+   * null for none, and its order.
+   */
+  readonly urgencies: readonly (readonly [instance: number, rank: number, deadlineNs: number | null, order: number])[];
   readonly operators: OperatorsSnapshot;
   readonly tensors: TensorsSnapshot;
   readonly buffers: Columns<BufferRow>;
@@ -84,6 +89,7 @@ export interface RequestRow {
   readonly growing: 0 | 1;
   readonly moment: Moment;
   readonly closed: 0 | 1;
+  readonly preemptions: number;
   /** In `byteVectors`: claimed, used, and the largest workspace. */
   readonly reserved: number;
   readonly used: number;
@@ -141,6 +147,8 @@ export interface OperatorsSnapshot {
   readonly missingInputs: readonly number[];
   /** Operators that an executor has and that read copies which were lost: each with the positions of those inputs. */
   readonly lostReads: readonly (readonly number[])[];
+  /** Operators that were promoted, by rising number: each with its class. */
+  readonly promoted: readonly (readonly [operator: number, rank: number])[];
 }
 
 export interface HistoryRow {
@@ -181,8 +189,10 @@ export interface TransferRow {
   readonly tensor: TensorId;
   readonly source: number;
   readonly destination: number;
+  readonly rank: number;
   /** A letter: see `TRANSFER_LETTERS`. */
   readonly state: string;
+  readonly intendedNs: number;
   readonly sendingNs: number;
   /** Operators, in order. */
   readonly waiting: readonly number[];

@@ -118,7 +118,7 @@ export interface AcceleratorSpec {
   /** Peak rate, for the roofline prior. */
   readonly flopsPerSecond?: number;
   readonly hbmBytesPerSecond?: number;
-  /** Transfers it can send, and as many it can receive, at the same time. Default 1. */
+  /** Transfers it can send, and as many it can receive, at the same time, beside operators. At least 1, default 1. */
   readonly copyEngines?: number;
   /** It is not there yet and may join later: every accelerator that there can ever be is declared. Default false. */
   readonly absent?: boolean;

@@ -1,8 +1,11 @@
 import { addInto, maxInto } from "./byte-vectors.ts";
 import { InvariantBrokenError } from "./errors.ts";
 import type { GraphState } from "./graph-state.ts";
+import { isDisplaceable } from "./issued-by-class.ts";
 import type { BufferNode, OperatorNode, RequestNode } from "./nodes.ts";
 import { safeOrder } from "./safe-order.ts";
+import { isPending } from "./snapshot-layout.ts";
+import { urgencyOf } from "./urgency.ts";
 
 /** Recounts frontier, consumers, holds and claims from what each node says of itself. Throws INVARIANT_BROKEN. */
 export function validateGraph(state: GraphState): void {
@@ -24,7 +27,32 @@ export function validateGraph(state: GraphState): void {
         broken(`tensor ${tensor.id} disagrees on its hold`);
     }
   }
+  validateIssued(state);
   validateClaims(state);
+}
+
+/** By class, and transfers that are as urgent as who waits for them. */
+function validateIssued(state: GraphState): void {
+  const counts = new Map<number, number>();
+  const displaceable: OperatorNode[] = [];
+  for (const operator of state.issued.values()) {
+    counts.set(operator.rank, (counts.get(operator.rank) ?? 0) + 1);
+    if (isDisplaceable(operator)) displaceable.push(operator);
+  }
+  for (const [rank, count] of counts) {
+    const counted = state.issuedByClass.countOf(rank);
+    if (counted !== count) broken(`class ${rank} counts ${counted} issued operators and has ${count}`);
+  }
+  displaceable.sort((a, b) => b.rank - a.rank || b.issueNumber - a.issueNumber);
+  const listed = [...state.issuedByClass.displaceable(-1)];
+  if (listed.length !== displaceable.length || listed.some((operator, i) => operator !== displaceable[i])) {
+    broken(`${listed.length} operators can be displaced, by recount ${displaceable.length}, or in another order`);
+  }
+  for (const { number, state: step, rank, waiting } of state.transfers.values()) {
+    const least = Math.min(...waiting.map((operator) => operator.rank));
+    if (step === "planned" && waiting.length > 0 && rank !== least)
+      broken(`transfer ${number} is planned in class ${rank}, and ${least} waits for it`);
+  }
 }
 
 function validateOperator(state: GraphState, operator: OperatorNode, frontier: Set<OperatorNode>): void {
@@ -38,6 +66,14 @@ function validateOperator(state: GraphState, operator: OperatorNode, frontier: S
     if (frontier.delete(operator) !== (unscheduled === 0)) {
       broken(`operator ${operator.index} of instance ${operator.instance.id} is on the wrong side of the frontier`);
     }
+  }
+  const own = { rank: operator.ownRank, deadlineNs: operator.instance.deadlineNs };
+  const { rank, deadlineNs } = isPending(state, operator) ? urgencyOf(operator) : own;
+  if (operator.rank !== rank || operator.deadlineNs !== deadlineNs) {
+    broken(
+      `operator ${operator.index} of instance ${operator.instance.id} has class ${operator.rank} and deadline ${operator.deadlineNs} ns, ` +
+        `by its readers ${rank} and ${deadlineNs} ns`,
+    );
   }
   if (operator.state === "issued" && state.issued.get(operator.issueNumber) !== operator) {
     broken(`operator ${operator.index} of instance ${operator.instance.id} is issued and not among the issued`);

@@ -1,7 +1,14 @@
-import type { GlobalMappingGraph, OperatorNode } from "@slicescheduler/gmg";
+import type { GlobalMappingGraph, GraphEffects, OperatorNode } from "@slicescheduler/gmg";
 import { expect } from "vitest";
 import type { Twin, TwinOperator, TwinRequest, TwinTensor } from "./graph-twin.ts";
 import { PARTITIONS, type PlannedTemplate } from "./graph-world.ts";
+
+/** How much of everything happened over all runs: the test is only worth its time if all of it did. */
+export const seen: Record<string, number> = {};
+
+export function tally(what: string): void {
+  seen[what] = (seen[what] ?? 0) + 1;
+}
 
 /** The graph against everything the twin counts again. */
 export function compareGraph(graph: GlobalMappingGraph, twin: Twin): void {
@@ -19,6 +26,7 @@ export function compareGraph(graph: GlobalMappingGraph, twin: Twin): void {
     withdrawals: expected.withdrawals.sort((a, b) => a - b),
     settled: expected.settled.sort(),
   });
+  compareUrgency(graph, twin, effects.reranks);
   const operators = twin.operators();
   expect(graph.counts()).toEqual({
     requests: twin.requests.length,
@@ -35,6 +43,38 @@ export function compareGraph(graph: GlobalMappingGraph, twin: Twin): void {
     expect([nameOf(operator), node?.missingInputs]).toEqual([nameOf(operator), twin.missing(operator)]);
   }
   compareMemory(graph, twin);
+}
+
+/** Classes of all that is pending, what executors were told of them, and counts by class. */
+function compareUrgency(graph: GlobalMappingGraph, twin: Twin, reranks: GraphEffects["reranks"]): void {
+  const issued = twin.issued();
+  for (const { issueNumber, rank } of reranks) {
+    const operator = issued.find((each) => each.issueNumber === issueNumber);
+    // One that ended or was asked back by the same change may have been told of before.
+    if (operator === undefined) continue;
+    expect([nameOf(operator), rank]).not.toEqual([nameOf(operator), operator.toldRank]);
+    operator.toldRank = rank;
+    tally("rerank");
+  }
+  const counts = [0, 0, 0, 0];
+  for (const operator of twin.operators()) {
+    if (operator.ended) continue;
+    const [rank, deadlineNs] = twin.urgencyOf(operator);
+    const node = graph.instance(operator.instance.id)?.operators[operator.index];
+    expect([nameOf(operator), node?.rank, node?.deadlineNs]).toEqual([nameOf(operator), rank, deadlineNs]);
+    if (rank < Math.min(operator.instance.rank, operator.promoted)) tally("inherits");
+    if (operator.issueNumber < 0) continue;
+    counts[rank] = (counts[rank] ?? 0) + 1;
+    const isWaiting = operator.state === "issued" && !operator.started && !operator.recalled;
+    if (isWaiting) expect([nameOf(operator), operator.toldRank]).toEqual([nameOf(operator), rank]);
+  }
+  expect(counts.map((_, rank) => graph.issuedOfRank(rank))).toEqual(counts);
+  expect(Array.from(graph.displaceable(0), nameOfNode)).toEqual(
+    twin
+      .displaceable()
+      .filter((operator) => twin.urgencyOf(operator)[0] > 0)
+      .map(nameOf),
+  );
 }
 
 function compareMemory(graph: GlobalMappingGraph, twin: Twin): void {

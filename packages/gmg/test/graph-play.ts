@@ -1,8 +1,9 @@
 import { type GlobalMappingGraph, GmgError, type OperatorNode } from "@slicescheduler/gmg";
 import { expect } from "vitest";
-import { at, compareGraph, outputName, somePartitions, wholeOf, whyRefused } from "./graph-compare.ts";
+import { at, compareGraph, outputName, somePartitions, tally, wholeOf, whyRefused } from "./graph-compare.ts";
 import { Twin, type TwinInstance, type TwinOperator, type TwinRequest, type TwinTensor } from "./graph-twin.ts";
 import { buildWorld, type PlannedTemplate, type World } from "./graph-world.ts";
+import { displace, promote, someUrgency, unplace } from "./urgency-play.ts";
 
 /** One thing that an application, a scheduler or an executor does; picks are taken modulo what exists. */
 export interface Step {
@@ -23,6 +24,9 @@ export const KINDS = [
   "arrive",
   "failTransfer",
   "recall",
+  "displace",
+  "promote",
+  "unplace",
   "withdraw",
   "cancel",
   "release",
@@ -30,13 +34,6 @@ export const KINDS = [
 ] as const;
 
 const OTHERWISE = ["arrive", "receive", "complete", "start", "issue", "submit", "open"] as const;
-
-/** How much of everything happened over all runs: the test is only worth its time if all of it did. */
-export const seen: Record<string, number> = {};
-
-function tally(what: string): void {
-  seen[what] = (seen[what] ?? 0) + 1;
-}
 
 /** The graph beside its twin, and an executor that does what it is told. */
 export class Play {
@@ -72,7 +69,7 @@ export class Play {
     this.nowNs += 1;
     for (const each of [kind, ...OTHERWISE]) {
       if (this.off.has(each) || !this.#apply(each, pick, others, flags)) continue;
-      seen[each] = (seen[each] ?? 0) + 1;
+      tally(each);
       break;
     }
     this.compare();
@@ -101,6 +98,12 @@ export class Play {
         return this.failTransfer(pick);
       case "recall":
         return this.recall(pick);
+      case "displace":
+        return displace(this, others[0] ?? 0);
+      case "promote":
+        return promote(this, pick, others[0] ?? 0);
+      case "unplace":
+        return unplace(this, at(twin.requests, pick));
       case "withdraw":
         return this.withdraw(pick);
       case "cancel":
@@ -122,7 +125,7 @@ export class Play {
       closed: false,
       lostInstance: false,
     };
-    const code = this.#attempt(() =>
+    const code = this.attempt(() =>
       this.graph.openRequest(
         {
           id: request.id,
@@ -164,8 +167,9 @@ export class Play {
     const names = Object.keys(template.spec.outputs);
     const retain = names.filter((_, i) => ((others[4] ?? 0) >> i) % 2 === 1);
     const id = this.nextInstance++;
+    const urgency = someUrgency(others[5] ?? 0, others[4] ?? 0);
     const expected = whyRefused(this.twin, request, template, external);
-    const code = this.#attempt(() =>
+    const code = this.attempt(() =>
       this.graph.insert(
         {
           id,
@@ -175,6 +179,7 @@ export class Play {
           retain,
           allowedPartitions: somePartitions(others[5] ?? 0),
           label: "",
+          ...urgency,
         },
         request.id,
         this.nowNs,
@@ -187,20 +192,20 @@ export class Play {
       return false;
     }
     expect(expected).toBe(null);
-    this.#mirror(id, request, template, symbols, external, new Set(retain));
+    const { rank = request.rank, deadlineNs = request.deadlineNs } = urgency;
+    const instance: TwinInstance = { id, request, rank, deadlineNs, operators: [], state: "live" };
+    this.#mirror(instance, template, symbols, external, new Set(retain));
     return true;
   }
 
   #mirror(
-    id: number,
-    request: TwinRequest,
+    instance: TwinInstance,
     template: PlannedTemplate,
     symbols: Readonly<Record<string, number>>,
     external: readonly (TwinTensor | null)[],
     retain: ReadonlySet<string>,
   ): void {
-    const node = this.graph.instance(id);
-    const instance: TwinInstance = { id, request, operators: [], state: "live" };
+    const node = this.graph.instance(instance.id);
     template.operators.forEach((planned, index) => {
       const read = planned.inputs.map(({ operator, output }) =>
         operator < 0 ? (external[output] ?? null) : (instance.operators[operator]?.outputs[output] as TwinTensor),
@@ -218,6 +223,8 @@ export class Play {
         started: false,
         ended: false,
         recalled: false,
+        promoted: Number.POSITIVE_INFINITY,
+        toldRank: -1,
       };
       planned.outputs.forEach(({ alias, bytesOf }, o) => {
         const aliases = alias < 0 ? null : (read[alias] ?? null);
@@ -281,14 +288,14 @@ export class Play {
 
   start(operator: TwinOperator | undefined): boolean {
     if (operator === undefined) return false;
-    this.graph.operatorStarted(this.#nodeOf(operator), this.nowNs);
+    this.graph.operatorStarted(this.nodeOf(operator), this.nowNs);
     this.twin.start(operator);
     return true;
   }
 
   complete(operator: TwinOperator | undefined): boolean {
     if (operator === undefined) return false;
-    this.graph.operatorDone(this.#nodeOf(operator), this.nowNs);
+    this.graph.operatorDone(this.nodeOf(operator), this.nowNs);
     this.twin.complete(operator);
     return true;
   }
@@ -296,7 +303,7 @@ export class Play {
   failOperator(operator: TwinOperator | undefined): boolean {
     if (operator === undefined) return false;
     this.#cancelOnward(operator);
-    this.graph.operatorFailed(this.#nodeOf(operator), this.nowNs);
+    this.graph.operatorFailed(this.nodeOf(operator), this.nowNs);
     this.twin.abort(operator);
     return true;
   }
@@ -306,6 +313,7 @@ export class Play {
     const transfer = at(raised, pick);
     const node = this.graph.transfer(transfer?.number ?? -1);
     if (transfer === undefined || node === undefined) return false;
+    this.graph.transferIntended(node, this.nowNs);
     this.graph.transferReceiving(node);
     this.twin.receive(transfer);
     return true;
@@ -335,7 +343,7 @@ export class Play {
       pick,
     );
     if (operator === undefined) return false;
-    this.graph.recall(this.#nodeOf(operator));
+    this.graph.recall(this.nodeOf(operator));
     this.twin.recall(operator);
     return true;
   }
@@ -359,7 +367,7 @@ export class Play {
       this.#cancelTransfer(transfer.number);
     }
     this.#cancelOnward(operator);
-    this.graph.operatorWithdrawn(this.#nodeOf(operator), this.nowNs);
+    this.graph.operatorWithdrawn(this.nodeOf(operator), this.nowNs);
     if (operator.state === "issued") twin.unissue(operator);
     else twin.abort(operator);
     return true;
@@ -440,7 +448,7 @@ export class Play {
       expect(graph.claims.workspaceBytes(index)).toBe(0);
       expect(graph.claims.lackForWeights(wholeOf(graph, index))).toBe(null);
     }
-    for (let rank = 0; rank < 3; rank++) expect(graph.issuedOfRank(rank)).toBe(0);
+    for (let rank = 0; rank < 4; rank++) expect(graph.issuedOfRank(rank)).toBe(0);
   }
 
   #receiving() {
@@ -462,7 +470,7 @@ export class Play {
   }
 
   /** The code of the refusal, or null. */
-  #attempt(action: () => void): string | null {
+  attempt(action: () => void): string | null {
     const before = this.graph.counts();
     try {
       action();
@@ -470,12 +478,12 @@ export class Play {
     } catch (error) {
       if (!(error instanceof GmgError)) throw error;
       expect(this.graph.counts()).toEqual(before);
-      seen[error.code] = (seen[error.code] ?? 0) + 1;
+      tally(error.code);
       return error.code;
     }
   }
 
-  #nodeOf(operator: TwinOperator): OperatorNode {
+  nodeOf(operator: TwinOperator): OperatorNode {
     const node = this.graph.issued(operator.issueNumber);
     if (node === undefined) throw new Error(`the graph does not have issue ${operator.issueNumber}`);
     return node;

@@ -13,6 +13,8 @@ export interface TwinRequest {
 export interface TwinInstance {
   readonly id: number;
   readonly request: TwinRequest;
+  readonly rank: number;
+  readonly deadlineNs: number;
   readonly operators: TwinOperator[];
   state: "live" | "done" | "cancelled" | "failed";
 }
@@ -32,7 +34,14 @@ export interface TwinOperator {
   ended: boolean;
   /** Asked back, and not answered. */
   recalled: boolean;
+  /** Infinity when it was not promoted. */
+  promoted: number;
+  /** The class that its executor was told; −1 before. */
+  toldRank: number;
 }
+
+/** A class, and a deadline within it. */
+export type Urgency = readonly [rank: number, deadlineNs: number];
 
 export interface TwinTensor {
   readonly id: number;
@@ -137,10 +146,32 @@ export class Twin {
     return !(request.closed || (request.endsWithInstances && request.lostInstance));
   }
 
+  /** Every path to whatever needs its results is followed. */
+  urgencyOf(operator: TwinOperator): Urgency {
+    const { rank, deadlineNs } = operator.instance;
+    let most: Urgency = [Math.min(rank, operator.promoted), deadlineNs];
+    for (const reader of operator.outputs.flatMap((tensor) => this.readers(tensor))) {
+      if (reader.state !== "unscheduled" && reader.state !== "issued") continue;
+      const its = this.urgencyOf(reader);
+      if (its[0] < most[0] || (its[0] === most[0] && its[1] < most[1])) most = its;
+    }
+    return most;
+  }
+
+  /** Least urgent first, in a class the latest issue first. */
+  displaceable(): TwinOperator[] {
+    return this.issued()
+      .filter(({ state, started, recalled }) => state === "issued" && !started && !recalled)
+      .sort((a, b) => this.urgencyOf(b)[0] - this.urgencyOf(a)[0] || b.issueNumber - a.issueNumber);
+  }
+
   frontier(): TwinOperator[] {
-    const urgency = ({ instance, index }: TwinOperator) => {
-      const { rank, deadlineNs, id } = instance.request;
-      return [rank, deadlineNs, id, instance.id, index];
+    const urgencies = new Map<TwinOperator, readonly number[]>();
+    const urgency = (operator: TwinOperator) => {
+      const { instance, index } = operator;
+      const known = urgencies.get(operator) ?? [...this.urgencyOf(operator), instance.request.id, instance.id, index];
+      urgencies.set(operator, known);
+      return known;
     };
     return this.operators()
       .filter(
@@ -212,6 +243,7 @@ export class Twin {
     operator.state = "issued";
     operator.accelerator = accelerator;
     operator.issueNumber = issueNumber;
+    operator.toldRank = this.urgencyOf(operator)[0];
     operator.copies = copies;
     this.tidy();
   }
@@ -272,6 +304,13 @@ export class Twin {
         this.effects.holds.push(`${copy.tensor.id}@${copy.accelerator}`);
       }
     }
+  }
+
+  /** Nothing of it is in an executor or anywhere else. */
+  isNowhere(request: TwinRequest): boolean {
+    if (this.issued().some(({ instance }) => instance.request === request)) return false;
+    if (this.pendingTransfers().some(({ source }) => source.tensor.producer.instance.request === request)) return false;
+    return !this.copies.some((copy) => copy.tensor.producer.instance.request === request && this.isThere(copy));
   }
 
   /** Given back: as if it had never been issued. */

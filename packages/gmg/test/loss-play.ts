@@ -4,7 +4,19 @@ import { expect } from "vitest";
 import { Driver } from "./driver.ts";
 import { buildWorld, type PlannedTemplate, type World } from "./graph-world.ts";
 
-export const LOSS_KINDS = ["open", "submit", "step", "lose", "return", "drain", "cancel", "recall"] as const;
+export const LOSS_KINDS = [
+  "open",
+  "submit",
+  "step",
+  "lose",
+  "return",
+  "drain",
+  "cancel",
+  "recall",
+  "displace",
+  "promote",
+  "unplace",
+] as const;
 
 export interface LossStep {
   readonly kind: (typeof LOSS_KINDS)[number];
@@ -52,7 +64,11 @@ export class LossPlay {
     else if (kind === "drain") graph.drainAccelerator(accelerator, driver.nowNs);
     else if (kind === "cancel") graph.cancel(at(this.#submitted, pick)?.id ?? -1, driver.nowNs);
     else if (kind === "recall") this.#recall(pick);
-    else {
+    else if (kind === "displace") for (const operator of graph.displaceable(pick % 3)) graph.displace(operator);
+    else if (kind === "promote") this.#promote(pick);
+    else if (kind === "unplace") {
+      if (attempt(() => graph.unplace(at(this.#requests, pick) ?? -1))) tally("unplaced");
+    } else {
       if (graph.availability(accelerator) !== "down") tally("lost");
       driver.lose(accelerator);
     }
@@ -131,6 +147,7 @@ export class LossPlay {
       retain,
       allowedPartitions: null,
       label: "",
+      ...(pick % 7 < 3 ? { rank: pick % 3 } : {}),
     };
     if (!attempt(() => graph.insert(submission, request, this.driver.nowNs))) return;
     tally(Object.keys(inputs).length > 0 ? "submitted with inputs" : "submitted");
@@ -141,6 +158,15 @@ export class LossPlay {
     const [name, port] = String(template.spec.outputs[output]).split(".");
     const index = template.spec.operators.findIndex((operator) => operator.name === name);
     return this.graph.instance(id)?.operators[index]?.outputs[Number(port?.slice(1))]?.bytes ?? 0;
+  }
+
+  #promote(pick: number): void {
+    const operators = this.#submitted.flatMap(({ id }) => this.graph.instance(id)?.operators ?? []);
+    const operator = at(
+      operators.filter(({ state }) => state === "unscheduled" || state === "issued"),
+      pick,
+    );
+    if (operator !== undefined && this.graph.promote(operator, pick % 2)) tally("promoted");
   }
 
   #recall(pick: number): void {

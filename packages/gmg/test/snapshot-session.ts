@@ -14,6 +14,9 @@ export const actionArbitrary = fc.record({
     { weight: 1, arbitrary: fc.constant("drain" as const) },
     { weight: 1, arbitrary: fc.constant("cancel" as const) },
     { weight: 2, arbitrary: fc.constant("recall" as const) },
+    { weight: 2, arbitrary: fc.constant("displace" as const) },
+    { weight: 3, arbitrary: fc.constant("promote" as const) },
+    { weight: 2, arbitrary: fc.constant("unplace" as const) },
     { weight: 4, arbitrary: fc.constant("release" as const) },
     { weight: 1, arbitrary: fc.constant("close" as const) },
     { weight: 1, arbitrary: fc.constant("lag" as const) },
@@ -79,6 +82,9 @@ export class Session {
     else if (kind === "release") this.#release(submitted, pick);
     else if (kind === "close") graph.closeRequest(this.#requests[pick % Math.max(1, this.#requests.length)] ?? -1);
     else if (kind === "recall") this.#recall(pick);
+    else if (kind === "displace") for (const operator of graph.displaceable(pick % 3)) graph.displace(operator);
+    else if (kind === "promote") this.#promote(pick);
+    else if (kind === "unplace") this.#attempt(() => graph.unplace(this.#requests[pick % this.#requests.length] ?? -1));
     else driver.nowNs += pick;
     driver.effects();
   }
@@ -153,6 +159,8 @@ export class Session {
       retain,
       allowedPartitions: null,
       label: "",
+      ...(pick % 7 < 3 ? { rank: pick % 3 } : {}),
+      ...(pick % 5 === 2 ? { deadlineNs: pick % 4 } : {}),
     };
     if (!this.#attempt(() => this.graph.insert(submission, request, this.driver.nowNs))) return;
     this.#submitted.push({ id, template, request });
@@ -185,6 +193,13 @@ export class Session {
     if (operator !== undefined) this.graph.recall(operator);
   }
 
+  #promote(pick: number): void {
+    const operators = this.#submitted.flatMap(({ id }) => this.graph.instance(id)?.operators ?? []);
+    const live = operators.filter(({ state }) => state === "unscheduled" || state === "issued");
+    const operator = live[pick % Math.max(1, live.length)];
+    if (operator !== undefined) this.graph.promote(operator, pick % 2);
+  }
+
   #attempt(action: () => void): boolean {
     try {
       action();
@@ -197,7 +212,7 @@ export class Session {
   }
 }
 
-const NOTHING = JSON.stringify({ releases: [], holds: [], withdrawals: [], settled: [] });
+const NOTHING = JSON.stringify({ releases: [], holds: [], withdrawals: [], reranks: [], settled: [] });
 
 /** As it comes back from a file. */
 export function throughJson(graph: GlobalMappingGraph): GlobalMappingGraph {

@@ -28,6 +28,11 @@ export class IssueBudget {
     this.#operatorsPerAcceleratorMax = options.operatorsPerAcceleratorMax ?? 32;
   }
 
+  /** Knows what another one has observed. */
+  continueFrom(other: IssueBudget): void {
+    this.#meanMs = other.#meanMs;
+  }
+
   get operatorsMax(): number {
     const most = this.#accelerators * this.#operatorsPerAcceleratorMax;
     if (this.#meanMs === 0) return most;

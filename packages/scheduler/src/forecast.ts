@@ -20,6 +20,12 @@ export class UrgentForecast {
     this.#simulator = simulator;
   }
 
+  /** Knows what another one has forecast, over a copy of its graph. */
+  continueFrom(other: UrgentForecast): void {
+    for (const starts of other.#nextStartNs) this.#nextStartNs.push(starts.slice());
+    this.#isKnown.push(...other.#isKnown);
+  }
+
   /**
    * Something of this class was issued or has ended, so that what was forecast for less urgent ones no longer holds. Tells whether there
    * was such a forecast.

@@ -1,9 +1,17 @@
 export { collectBatch } from "./batch.ts";
 export { type BudgetOptions, IssueBudget } from "./budget.ts";
+export { SchedulerError } from "./errors.ts";
 export { firstFit, simulationGuided } from "./policies.ts";
 export { Predictor } from "./predictor.ts";
+export {
+  type DurationModel,
+  type PredictedShortage,
+  Reconstruction,
+  type ReconstructionOptions,
+} from "./reconstruction.ts";
 export { Scheduler, type SchedulerOptions } from "./scheduler.ts";
 export type { SliceOptions } from "./slices.ts";
+export type { QuotaReached, TenantOptions } from "./tenants.ts";
 export type {
   Candidate,
   CandidateReport,

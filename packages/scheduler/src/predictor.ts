@@ -5,10 +5,13 @@ import type { AcceleratorIndex, Cluster, OperatorNode } from "@slicescheduler/gm
 export class Predictor {
   readonly #cluster: Cluster;
   readonly #bank: EstimatorBank;
+  /** An accelerator of each kind. */
+  readonly #kinds: ReadonlyMap<string, AcceleratorIndex>;
 
   constructor(cluster: Cluster, bank: EstimatorBank) {
     this.#cluster = cluster;
     this.#bank = bank;
+    this.#kinds = new Map(cluster.accelerators.map(({ kind, index }) => [kind, index]));
   }
 
   /** Whole nanoseconds, at least 1. */
@@ -16,9 +19,34 @@ export class Predictor {
     return this.operatorEstimate(operator, accelerator).durationNs;
   }
 
+  /**
+   * Where nothing was observed on that kind of accelerator, as on the kind where it is fastest, by the ratio of their rooflines: a kind that is
+   * not known is tried, and not taken to be so fast that everything goes there before the first result.
+   */
   operatorEstimate(operator: OperatorNode, accelerator: AcceleratorIndex): Estimate {
     const { features } = operator.instance.binding;
-    return this.#model(operator, accelerator).predict(features, this.#priorNs(operator, accelerator));
+    const priorNs = this.#priorNs(operator, accelerator);
+    const estimate = this.#model(operator, accelerator).predict(features, priorNs);
+    if (estimate.source !== "prior") return estimate;
+    const elsewhereNs = this.#elsewhereNs(operator, accelerator, priorNs);
+    return elsewhereNs === null ? estimate : { ...estimate, durationNs: elsewhereNs };
+  }
+
+  /** By what other kinds of accelerators have told; null where none has. */
+  #elsewhereNs(operator: OperatorNode, accelerator: AcceleratorIndex, priorNs: number): number | null {
+    const { features } = operator.instance.binding;
+    const { accelerators } = this.#cluster;
+    let leastNs: number | null = null;
+    for (const [kind, other] of this.#kinds) {
+      if (kind === accelerators[accelerator]?.kind) continue;
+      const model = this.#bank.findOperator(modelName(operator), kind);
+      const otherPriorNs = this.#priorNs(operator, other);
+      const estimate = model?.predict(features, otherPriorNs);
+      if (estimate === undefined || estimate.source === "prior") continue;
+      const scaledNs = Math.max(1, Math.round((estimate.durationNs / otherPriorNs) * priorNs));
+      leastNs = Math.min(leastNs ?? scaledNs, scaledNs);
+    }
+    return leastNs;
   }
 
   transferNs(source: AcceleratorIndex, destination: AcceleratorIndex, bytes: number): number {
@@ -39,8 +67,7 @@ export class Predictor {
   }
 
   #model(operator: OperatorNode, accelerator: AcceleratorIndex): ReturnType<EstimatorBank["operator"]> {
-    const name = operator.instance.template.operators[operator.index]?.durationModel ?? "";
-    return this.#bank.operator(name, this.#cluster.accelerators[accelerator]?.kind ?? "");
+    return this.#bank.operator(modelName(operator), this.#cluster.accelerators[accelerator]?.kind ?? "");
   }
 
   #link(source: AcceleratorIndex, destination: AcceleratorIndex): ReturnType<EstimatorBank["transfer"]> {
@@ -58,4 +85,8 @@ export class Predictor {
       ...(device?.hbmBytesPerSecond === undefined ? {} : { hbmBytesPerSecond: device.hbmBytesPerSecond }),
     });
   }
+}
+
+function modelName({ instance, index }: OperatorNode): string {
+  return instance.template.operators[index]?.durationModel ?? "";
 }

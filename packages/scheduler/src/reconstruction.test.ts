@@ -8,13 +8,10 @@ import { Reconstruction, type ReconstructionOptions } from "./reconstruction.ts"
 
 const HBM_BYTES = 1000;
 
-/** One request of 600 bytes a result is issued on accelerator a; another is to be laid there, or on b. */
-function laid(options: ReconstructionOptions) {
+/** Two accelerators, either of which a template `t` of one operator may be laid on. */
+function worldOf(options: ReconstructionOptions) {
   const graph = graphOf(["a", "b"], HBM_BYTES);
   graph.registerTemplate(chain("t", 1, { left: { on: ["a"], layout: [0] }, right: { on: ["b"], layout: [0] } }));
-  const first = submit(graph, 0, "t", 600);
-  const second = submit(graph, 1, "t", 500);
-  for (const operator of first.operators) graph.issue(operator, partitionOf(first, 0), 0);
   const { accelerators } = graph.cluster;
   const simulator = new Simulator({
     topology: {
@@ -26,7 +23,15 @@ function laid(options: ReconstructionOptions) {
     transferNs: (source, destination, bytes) => graph.cluster.transferNs(source, destination, bytes),
   });
   const predictor = new Predictor(graph.cluster, new EstimatorBank());
-  const reconstruction = new Reconstruction(graph, predictor, simulator, options);
+  return { graph, simulator, reconstruction: new Reconstruction(graph, predictor, simulator, options) };
+}
+
+/** One request of 600 bytes a result is issued on accelerator a; another is to be laid there, or on b. */
+function laid(options: ReconstructionOptions) {
+  const { graph, simulator, reconstruction } = worldOf(options);
+  const first = submit(graph, 0, "t", 600);
+  const second = submit(graph, 1, "t", 500);
+  for (const operator of first.operators) graph.issue(operator, partitionOf(first, 0), 0);
   const { operators } = second;
   const run = (partition: number) => {
     reconstruction.begin(0, operators);
@@ -76,3 +81,23 @@ test("a candidate that does not fit names its own operator", () => {
     shortage: { accelerator: 1, atNs: 0, bytesOver: 200, operator: second.operators[0] },
   });
 });
+
+test("with a least urgent class, what is less urgent is left out unless it runs", () => {
+  const { graph, reconstruction } = worldOf({});
+  const [urgent] = issueOn(graph, submit(graph, 0, "t", 600));
+  const [running, waiting] = [1, 2].flatMap((id) => issueOn(graph, submit(graph, id, "t", 100, 1)));
+  if (running === undefined) throw new Error("it is issued");
+  const found = () => [...reconstruction.operators()].map(([, operator]) => operator);
+  reconstruction.begin(0, [], 0);
+  expect(found()).toEqual([urgent]);
+  graph.operatorStarted(running, 5);
+  reconstruction.begin(5, [], 0);
+  expect(found()).toEqual([urgent, running]);
+  reconstruction.begin(5, []);
+  expect(found()).toEqual([urgent, running, waiting]);
+});
+
+function issueOn(graph: GlobalMappingGraph, instance: InstanceNode) {
+  for (const operator of instance.operators) graph.issue(operator, partitionOf(instance, 0), 0);
+  return instance.operators;
+}

@@ -11,8 +11,10 @@ export interface SliceOptions {
   readonly toleranceNs?: number;
 }
 
-/** Predictions that turned out wrong are looked at again no sooner than after this time. */
+/** Predictions that turned out wrong are looked at again no sooner than after this time, and each time that nothing has come of it twice as much. */
 const LOOK_AGAIN_NS = 100_000;
+/** So often: then it is not looked at before something happens. */
+const LOOKS_IN_VAIN_MAX = 24;
 
 interface Queue {
   /** Issued and not activated. */
@@ -37,6 +39,9 @@ export class SliceGate {
   readonly #dirty = new Set<AcceleratorIndex>();
   /** Idle accelerators where nothing that is ready fits, and when the more urgent operator is to start there. */
   readonly #refused = new Map<AcceleratorIndex, number>();
+  /** When a forecast was last found wrong, and how often since anything has started or ended. */
+  #lookedNs = Number.NEGATIVE_INFINITY;
+  #looksInVain = 0;
 
   constructor(graph: GlobalMappingGraph, predictor: Predictor, forecast: UrgentForecast, options: SliceOptions) {
     this.#predictor = predictor;
@@ -46,11 +51,30 @@ export class SliceGate {
     this.#queues = graph.cluster.accelerators.map(() => ({ held: new Set(), open: new Set(), running: null }));
   }
 
+  /** Goes on where another one is, over a copy of its graph. */
+  continueFrom(other: SliceGate, graph: GlobalMappingGraph): void {
+    this.#forecast.continueFrom(other.#forecast);
+    this.#lookedNs = other.#lookedNs;
+    this.#looksInVain = other.#looksInVain;
+    for (const [accelerator, { held, open, running }] of other.#queues.entries()) {
+      const queue = this.#at(accelerator);
+      for (const operator of held) queue.held.add(graph.issued(operator.issueNumber) as OperatorNode);
+      for (const operator of open) queue.open.add(graph.issued(operator.issueNumber) as OperatorNode);
+      queue.running = running === null ? null : (graph.issued(running.issueNumber) ?? null);
+    }
+    for (const accelerator of other.#dirty) this.#dirty.add(accelerator);
+    for (const [accelerator, startNs] of other.#refused) this.#refused.set(accelerator, startNs);
+  }
+
+  isHeldBack(operator: OperatorNode): boolean {
+    return this.#queues[operator.accelerator]?.held.has(operator) ?? false;
+  }
+
   /** Takes note of an issue. Returns whether the operator may run as soon as it is ready. */
   issued(operator: OperatorNode): boolean {
     const { held, open } = this.#at(operator.accelerator);
-    this.#forecastChanged(rankOf(operator));
-    const isActivated = rankOf(operator) === 0;
+    this.#forecastChanged(operator.rank);
+    const isActivated = operator.rank === 0;
     (isActivated ? open : held).add(operator);
     if (!isActivated) this.#dirty.add(operator.accelerator);
     return isActivated;
@@ -61,6 +85,7 @@ export class SliceGate {
     queue.held.delete(operator);
     queue.open.delete(operator);
     queue.running = operator;
+    this.#looksInVain = 0;
   }
 
   /** It is done, has failed or was given back: to be called while it still knows its accelerator. */
@@ -69,7 +94,8 @@ export class SliceGate {
     queue.held.delete(operator);
     queue.open.delete(operator);
     if (queue.running === operator) queue.running = null;
-    this.#forecastChanged(rankOf(operator));
+    this.#looksInVain = 0;
+    this.#forecastChanged(operator.rank);
     this.#dirty.add(operator.accelerator);
   }
 
@@ -96,9 +122,10 @@ export class SliceGate {
 
   /** When to look again at the latest; Infinity for when something changes. */
   wakeNs(nowNs: number): number {
+    if (this.#looksInVain === LOOKS_IN_VAIN_MAX) return Number.POSITIVE_INFINITY;
     let earliest = Number.POSITIVE_INFINITY;
     for (const startNs of this.#refused.values()) earliest = Math.min(earliest, startNs);
-    return Math.max(earliest, nowNs + LOOK_AGAIN_NS);
+    return Math.max(earliest, nowNs, this.#lookedNs + LOOK_AGAIN_NS * 2 ** this.#looksInVain);
   }
 
   /** Operators to activate now. */
@@ -109,7 +136,7 @@ export class SliceGate {
       this.#dirty.delete(accelerator);
       this.#refused.delete(accelerator);
       const queue = this.#at(accelerator);
-      const chosen = [...queue.held].filter((operator) => rankOf(operator) === 0);
+      const chosen = [...queue.held].filter((operator) => operator.rank === 0);
       const fitting = chosen.length === 0 && isIdle(queue) ? this.#choose(accelerator, queue, nowNs) : null;
       if (fitting !== null) chosen.push(fitting);
       for (const operator of chosen) {
@@ -125,7 +152,10 @@ export class SliceGate {
   #lookAgain(nowNs: number): void {
     let isLate = false;
     for (const startNs of this.#refused.values()) if (startNs <= nowNs) isLate = true;
-    if (isLate) this.#forecastChanged(0);
+    if (!isLate || nowNs < this.#lookedNs + LOOK_AGAIN_NS) return;
+    this.#lookedNs = nowNs;
+    this.#looksInVain += 1;
+    this.#forecastChanged(0);
   }
 
   /** Of the most urgent class of which something fits; null where nothing does. */
@@ -137,9 +167,9 @@ export class SliceGate {
     ready.sort(inOrder);
     let nextNs = Number.POSITIVE_INFINITY;
     for (let from = 0; from < ready.length; ) {
-      const rank = rankOf(ready[from] as OperatorNode);
+      const rank = (ready[from] as OperatorNode).rank;
       let to = from;
-      while (to < ready.length && rankOf(ready[to] as OperatorNode) === rank) to++;
+      while (to < ready.length && (ready[to] as OperatorNode).rank === rank) to++;
       nextNs = this.#forecast.nextStartNs(accelerator, rank, nowNs);
       if (nextNs === Number.POSITIVE_INFINITY) return ready[from] as OperatorNode;
       const pieces = ready.slice(from, to).map((operator) => this.#pieceOf(operator));
@@ -177,9 +207,5 @@ function isIdle({ open, running }: Queue): boolean {
 
 /** As in an executor's queue. */
 function inOrder(a: OperatorNode, b: OperatorNode): number {
-  return rankOf(a) - rankOf(b) || a.readyNs - b.readyNs || a.issueNumber - b.issueNumber;
-}
-
-function rankOf({ instance }: OperatorNode): number {
-  return instance.request.rank;
+  return a.rank - b.rank || a.readyNs - b.readyNs || a.issueNumber - b.issueNumber;
 }

@@ -1,4 +1,5 @@
 import type { CompiledPartition, InstanceId, OperatorNode, Shortage } from "@slicescheduler/gmg";
+import type { QuotaReached } from "./tenants.ts";
 
 /** A partition that a batch could be laid on, its memory reserved or reservable. */
 export interface Candidate {
@@ -85,6 +86,8 @@ export type WaitingReason =
   | { readonly why: "budget"; readonly issuedOperators: number; readonly budget: number }
   /** On the partition that lacks the least, the accelerator that lacks the most, and who holds memory there. */
   | ({ readonly why: "memory"; readonly heldBy: readonly number[] } & NamedShortage)
+  /** Its tenant has as much as it may. */
+  | ({ readonly why: "quota" } & QuotaReached)
   /** An instance whose results its own reads has not begun. */
   | { readonly why: "instance"; readonly behind: InstanceId }
   /** Somebody has waited too long for memory to be passed by there. */

@@ -51,6 +51,9 @@ export class Components {
   /** What can run and move at once, per component. */
   eventsMax = new Int32Array(0);
   #parent = new Int32Array(0);
+  /** While events are counted: transfers per component, and how many of them its accelerators can send at once. */
+  #transfers = new Float64Array(0);
+  #ports = new Float64Array(0);
 
   /** Of what is planned, without an overlay. O(nodes). */
   build(planned: Planned): void {
@@ -113,19 +116,20 @@ export class Components {
   /** At most as many transfers as there are, and as the accelerators can send at once. */
   #countEvents({ accelerators, intents: { ports }, nodes, transfers, transferNode }: Planned): void {
     const { of, count } = this;
-    const planned = new Float64Array(count);
-    const sent = new Float64Array(count);
+    this.#transfers = grown(this.#transfers, count).fill(0);
+    this.#ports = grown(this.#ports, count).fill(0);
     for (let transfer = 0; transfer < transfers; transfer++) {
       const place = nodes.i32[((transferNode[transfer] as number) << 4) + PLACE] as number;
-      (planned[of[place & ACCELERATOR] as number] as number)++;
+      (this.#transfers[of[place & ACCELERATOR] as number] as number)++;
     }
     this.eventsMax = grown(this.eventsMax, count).fill(0);
     for (let a = 0; a < accelerators; a++) {
       const component = of[a] as number;
-      (sent[component] as number) += ports.capacity(a);
+      (this.#ports[component] as number) += ports.capacity(a);
       (this.eventsMax[component] as number)++;
     }
-    for (let c = 0; c < count; c++) (this.eventsMax[c] as number) += Math.min(planned[c] as number, sent[c] as number);
+    for (let c = 0; c < count; c++)
+      (this.eventsMax[c] as number) += Math.min(this.#transfers[c] as number, this.#ports[c] as number);
   }
 
   #root(each: number): number {

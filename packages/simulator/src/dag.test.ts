@@ -51,6 +51,7 @@ const bad: [string, string, Partial<Dag>][] = [
   ["a NaN duration", "INVALID_DURATION", { operators: [{ ...operator, durationNs: Number.NaN }] }],
   ["bytes past 2^53", "BYTES_OVERFLOW", { operators: [{ ...operator, outputBytes: 2 ** 54 }] }],
   ["negative bytes", "INVALID_BYTES", { operators: [{ ...operator, outputBytes: -1 }] }],
+  ["no copy engine", "INVALID_OPTION", { accelerators: [{ name: "a", copyEngines: 0 }] }],
   ["a rate of 0", "INVALID_OPTION", { link: { latencyNs: 0, bytesPerSecond: 0 } }],
 ];
 test.each(bad)("%s is refused", (_, code, change) => {

@@ -10,7 +10,7 @@ export interface DagAccelerator {
   readonly hbmBytes?: number;
   /** In use throughout: weights, baseline. Default 0. */
   readonly fixedBytes?: number;
-  /** Transfers it can send at once, and as many it can receive. Default 1. */
+  /** Transfers it can send at once, and as many it can receive, beside its operators. At least 1, default 1. */
   readonly copyEngines?: number;
 }
 
@@ -59,7 +59,7 @@ export interface DagTimeline {
 /**
  * The timeline of a graph of operators on given accelerators: one call, no state. Throws `SimulatorError`: DAG_INVALID (a name
  * that is unknown or given twice, a part that is missing), CYCLE (names up to 8 of its operators), UNKNOWN_ACCELERATOR, INVALID_DURATION, INVALID_BYTES, INVALID_RANK,
- * BYTES_OVERFLOW, TIME_OVERFLOW; those of one operator or accelerator name it.
+ * INVALID_OPTION, BYTES_OVERFLOW, TIME_OVERFLOW; those of one operator or accelerator name it.
  */
 export function simulateDag(dag: Dag): DagTimeline {
   checkDag(dag);
@@ -76,7 +76,9 @@ export function simulateDag(dag: Dag): DagTimeline {
   const simulator = new Simulator({
     topology: {
       accelerators: dag.accelerators.length,
-      portCapacity: dag.accelerators.map(({ copyEngines = 1 }) => copyEngines),
+      portCapacity: dag.accelerators.map(({ name, copyEngines = 1 }) =>
+        requireWhole(copyEngines, 1, `copyEngines of accelerator ${JSON.stringify(name)}`, "INVALID_OPTION"),
+      ),
       linkCapacity: [],
       route: () => [],
     },

@@ -78,6 +78,11 @@ export class SimulatorError extends Error {
 /** A whole number from `min` to 2^53 − 1, or the error `code`. */
 export function requireWhole(value: number, min: number, what: string, code: SimulatorErrorCode): number {
   if (Number.isSafeInteger(value) && value >= min) return value;
+  failWhole(value, min, what, code);
+}
+
+/** For hot code, which checks by itself and makes no message until one is needed. */
+export function failWhole(value: number, min: number, what: string, code: SimulatorErrorCode): never {
   const overflow = code === "INVALID_BYTES" && Number.isFinite(value) && value > Number.MAX_SAFE_INTEGER;
   throw new SimulatorError(
     overflow ? "BYTES_OVERFLOW" : code,

@@ -128,7 +128,8 @@ export class Evaluation {
 
   #begin(abandonAboveScore: number, timeline: boolean): void {
     const { run } = this;
-    this.unfinished.clear();
+    // Clearing an empty set allocates.
+    if (this.unfinished.size > 0) this.unfinished.clear();
     this.#abandonAboveScore = abandonAboveScore;
     this.#isDetailed = false;
     run.keepsTimeline = timeline;
@@ -312,12 +313,14 @@ export class Evaluation {
       this.#planned.nodes.restore(nodes.items[at] as number);
   }
 
-  /** Components of everything that the overlay adds. */
+  /** Components of everything that the overlay adds, and of the copies whose holds it changes. */
   #findActive(): void {
     const planned = this.#planned;
     const { nodes } = planned;
     for (let at = 0; at < this.#activeCount; at++) this.#isActive[this.#active[at] as number] = 0;
     this.#activeCount = 0;
+    for (let at = 0; at < planned.changedHolds; at++)
+      this.#activate(this.#components.of[planned.accelerator(planned.changedNode[at] as number)] as number);
     for (let node = planned.baseNodes; node < nodes.count; node++) {
       const at = planned.accelerator(node);
       this.#activate(this.#components.of[at] as number);

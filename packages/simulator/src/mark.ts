@@ -4,4 +4,5 @@ export interface Mark {
   readonly inputs: number;
   readonly tensors: number;
   readonly copies: number;
+  readonly transfers: number;
 }

@@ -43,6 +43,49 @@ test("the base is planned once, a candidate only what it adds", () => {
   expect(calls).toEqual(["0>1", "2>3", "3>2", "3>2", "3>2"]);
 });
 
+test("a candidate that is more than an overlay is planned apart, and costs the others nothing", () => {
+  const calls: string[] = [];
+  const simulator = simulatorOf(4, calls);
+  chain(simulator, 0, 5);
+  const result = chain(simulator, 2, 7);
+  simulator.mark();
+  const lay = (issueNumber: number) => {
+    simulator.rewind();
+    const reader = simulator.addOperator(2, 1, 0, issueNumber, 0);
+    simulator.addInput(reader, result);
+    return simulator.run().scoreNs;
+  };
+  // The second comes before the base in order: everything is planned for it, but for the others nothing again.
+  expect([9, 1, 9, 9].map(lay)).toEqual([33, 33, 33, 33]);
+  expect(calls).toEqual(["0>1", "2>3", "3>2", "3>2", "0>1", "2>3", "3>2", "3>2"]);
+  simulator.rewind();
+  expect(simulator.run().makespanNs).toBe(22);
+  expect(calls).toHaveLength(8);
+});
+
+test("a hold of the base that a candidate drops frees memory at begin, and is there again for the next", () => {
+  const calls: string[] = [];
+  const simulator = simulatorOf(2, calls);
+  const read = simulator.addTensor(0, 700, true);
+  const spare = simulator.addTensor(1, 900, true);
+  chain(simulator, 0, 0);
+  simulator.mark();
+  const peaks = [false, true, false].map((isDropped) => {
+    simulator.rewind();
+    const reader = simulator.addOperator(0, 1, 0, 9, 0);
+    simulator.addInput(reader, read);
+    simulator.addOutput(reader, 150, true);
+    if (isDropped) for (const [at, tensor] of [read, spare].entries()) simulator.setHeld(tensor, at, false);
+    return [simulator.run().outcome, simulator.peakBytes(0), simulator.peakBytes(1)];
+  });
+  // Beside 900 bytes on accelerator 1 there is room for what the chain sends there, not for what comes of it.
+  expect(peaks[1]).toEqual(["finished", 950, 200]);
+  expect(peaks[0]).toEqual(["outOfMemory", 950, 1000]);
+  expect(peaks[2]).toEqual(peaks[0]);
+  // All are overlays: the base was planned once.
+  expect(calls).toEqual(["0>1"]);
+});
+
 test("what an earlier candidate touched is as in the base again", () => {
   const simulator = simulatorOf(4, []);
   const rank = 1;
@@ -138,13 +181,12 @@ test("what never ends is abandoned by what else lasts, whether planned alone or 
   const outcomes = [false, true].flatMap((isMore) => {
     const simulator = simulatorOf(2, []);
     simulator.addOperator(1, 100, 0, 0, 0);
-    const held = simulator.addTensor(0, 5, true);
     simulator.mark();
     const operator = simulator.addOperator(0, 5, 0, 8, 0);
     // It waits for its own output.
     simulator.addInput(operator, simulator.addOutput(operator, 1, false));
-    // A change of the base, without effect, makes it more than an overlay.
-    if (isMore) simulator.setHeld(held, 0, true);
+    // Said of one that misses an input it has no effect, but makes it more than an overlay.
+    if (isMore) simulator.setReadySince(operator, 0);
     return [99, 100].map((abandonAboveScore) => simulator.run({ abandonAboveScore }).outcome);
   });
   expect(outcomes).toEqual(["abandoned", "standstill", "abandoned", "standstill"]);

@@ -4,7 +4,7 @@ import type { Planned } from "./planned.ts";
 
 /** The node that is, makes or brings a tensor's copy on an accelerator, or −1. */
 export function localCopy(planned: Planned, tensor: number, accelerator: number): number {
-  const declared = planned.problem.find(tensor, accelerator);
+  const declared = planned.find(tensor, accelerator);
   if (declared !== -1) return planned.copyNode[declared] as number;
   let node = planned.newestPlanned[tensor] as number;
   while (node !== -1 && planned.accelerator(node) !== accelerator) node = planned.olderPlanned[node] as number;

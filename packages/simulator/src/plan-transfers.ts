@@ -1,5 +1,5 @@
 import { roundedUp } from "./bytes.ts";
-import { requireWhole, SimulatorError } from "./errors.ts";
+import { failWhole, SimulatorError } from "./errors.ts";
 import {
   BYTES,
   DURATION,
@@ -15,12 +15,12 @@ import {
 } from "./nodes.ts";
 import { addNeed, append } from "./plan-lists.ts";
 import type { Planned } from "./planned.ts";
-import { EXPECTED, PRESENT } from "./problem.ts";
+import { EXPECTED } from "./problem.ts";
 
 /**
  * The transfer that brings a tensor to an accelerator; returns its node.
  * @param copy The EXPECTED copy declared there, −1 = none.
- * @param from Where the operator wants it from, −1 = its home; a transfer in flight knows better.
+ * @param from Where it comes from, −1 = the tensor's home.
  */
 export function planTransfer(
   planned: Planned,
@@ -31,8 +31,8 @@ export function planTransfer(
   from: number,
 ): number {
   const { problem, nodes } = planned;
-  const inFlight = copy === -1 ? -1 : (problem.copySource[copy] as number);
-  const sent = sourceNode(planned, tensor, destination, inFlight === -1 ? from : inFlight, inFlight !== -1);
+  const remainingNs = copy === -1 ? 0 : (problem.copyRemainingNs[copy] as number);
+  const sent = sourceNode(planned, tensor, destination, from);
   const source = planned.accelerator(sent);
   if (!planned.intents.ports.hasRoute(source, destination)) {
     throw new SimulatorError(
@@ -43,12 +43,11 @@ export function planTransfer(
   }
   const bytes = problem.tensorBytes[tensor] as number;
   const rounded = roundedUp(bytes, planned.granularityBytes[destination] as number);
-  requireWhole(rounded, 0, `tensor ${tensor} on accelerator ${destination}, rounded, in bytes,`, "INVALID_BYTES");
-  const durationNs =
-    inFlight === -1 ? predictedNs(planned, source, destination, bytes) : (problem.copyRemainingNs[copy] as number);
+  if (rounded > Number.MAX_SAFE_INTEGER) failRounded(tensor, destination, rounded);
+  const durationNs = remainingNs === 0 ? predictedNs(planned, source, destination, bytes) : remainingNs;
   const held = copy !== -1 && problem.copyHeld[copy] === 1;
   const node = planned.addNode(
-    destination | TRANSFER | (held ? HELD : 0) | (inFlight === -1 ? 0 : UNDERWAY),
+    destination | TRANSFER | (held ? HELD : 0) | (remainingNs === 0 ? 0 : UNDERWAY),
     -1,
     tensor,
   );
@@ -71,17 +70,20 @@ export function planTransfer(
 }
 
 /** The node whose own copy is sent. */
-function sourceNode(planned: Planned, tensor: number, destination: number, wanted: number, inFlight: boolean): number {
+function sourceNode(planned: Planned, tensor: number, destination: number, wanted: number): number {
   const { problem } = planned;
-  const source = wanted === -1 ? (problem.tensorHome[tensor] as number) : problem.find(tensor, wanted);
-  const kind = source === -1 ? EXPECTED : problem.copyKind[source];
-  if (kind !== EXPECTED && !(inFlight && kind !== PRESENT)) return planned.copyNode[source] as number;
+  const source = wanted === -1 ? (problem.tensorHome[tensor] as number) : planned.find(tensor, wanted);
+  if (source !== -1 && problem.copyKind[source] !== EXPECTED) return planned.copyNode[source] as number;
   const what = wanted === -1 ? "its home" : `accelerator ${wanted}`;
   throw new SimulatorError(
     "INVALID_SOURCE",
     `tensor ${tensor} should go from ${what} to accelerator ${destination}, but is not there and nothing produces it there`,
     { tensor, source: wanted, destination },
   );
+}
+
+function failRounded(tensor: number, destination: number, rounded: number): never {
+  failWhole(rounded, 0, `tensor ${tensor} on accelerator ${destination}, rounded, in bytes,`, "INVALID_BYTES");
 }
 
 function predictedNs(planned: Planned, source: number, destination: number, bytes: number): number {

@@ -32,12 +32,12 @@ export function planAll(planned: Planned, declared: Mark, firstTarget: number): 
   planned.forgetChanges();
   planned.plans = nextStamp(planned.plans, planned.runningIn);
   const { problem } = planned;
-  const { operators, tensors, copies } = declared;
+  const { operators, tensors, copies, transfers } = declared;
   planned.operators = operators;
   planned.tensors = tensors;
   planned.copies = copies;
   planned.reserve();
-  planned.nodes.count = planned.nodes.edgeCount = planned.baseNodes = 0;
+  planned.nodes.count = planned.nodes.edgeCount = planned.baseNodes = planned.changedHolds = 0;
   planned.transfers = planned.baseTransfers = planned.buffers = planned.ready = planned.underway = planned.raised = 0;
   planned.initialBytes.set(planned.fixedBytes);
   planned.newestPlanned.fill(-1, 0, tensors);
@@ -51,14 +51,11 @@ export function planAll(planned: Planned, declared: Mark, firstTarget: number): 
   planned.lastIssueNumber = last < 0 ? -1 : (problem.operatorIssueNumber[planned.order[last] as number] as number);
   addOperators(planned, 0, firstTarget);
   addPresent(planned, 0);
-  planned.firstUnasked = planned.nodes.count;
-  addUnasked(planned);
-  planned.endUnasked = planned.nodes.count;
+  for (let transfer = 0; transfer < transfers; transfer++)
+    addDeclared(planned, problem.transferCopy[transfer] as number);
   for (let place = 0; place < operators; place++) planInputs(planned, planned.order[place] as number);
   resolveBuffers(planned, 0);
   allocateInitial(planned, 0);
-  for (let a = 0; a < planned.accelerators; a++)
-    planned.initialBytes[a] = Math.max(planned.initialBytes[a] as number, planned.usedBytes[a] as number);
   planned.intents.clear();
   enter(planned, 0, 0);
   planned.intents.clear();
@@ -153,24 +150,12 @@ export function addPresent(planned: Planned, from: number): void {
   }
 }
 
-/** Transfers in flight that no operator waits for come first: whoever planned them was before all that are here. */
-function addUnasked(planned: Planned): void {
-  const { problem } = planned;
-  const inFlight: number[] = [];
-  for (let copy = 0; copy < planned.copies; copy++) if (problem.copySource[copy] !== -1) inFlight.push(copy);
-  if (inFlight.length === 0) return;
-  const asked = new Set<number>();
-  for (let operator = 0; operator < planned.operators; operator++) {
-    const accelerator = problem.operatorAccelerator[operator] as number;
-    for (let input = problem.operatorFirstInput[operator] as number; input !== -1; ) {
-      asked.add(problem.find(problem.inputTensor[input] as number, accelerator));
-      input = problem.inputNext[input] as number;
-    }
-  }
-  for (const copy of inFlight) {
-    if (!asked.has(copy))
-      planTransfer(planned, problem.copyTensor[copy] as number, copy, problem.copyAccelerator[copy] as number, 0, -1);
-  }
+/** Declared transfers come before those that operators ask for: whoever planned them did so before begin. */
+function addDeclared(planned: Planned, copy: number): void {
+  const { copyTensor, copyAccelerator, copyRank, copySource } = planned.problem;
+  const tensor = copyTensor[copy] as number;
+  const source = copySource[copy] as number;
+  planTransfer(planned, tensor, copy, copyAccelerator[copy] as number, copyRank[copy] as number, source);
 }
 
 /** Registers an operator's uses and plans the transfers that nobody planned before it. */
@@ -184,7 +169,7 @@ export function planInputs(planned: Planned, operator: number): void {
     const tensor = problem.inputTensor[input] as number;
     let copy = localCopy(planned, tensor, accelerator);
     if (copy === -1) {
-      const declared = problem.find(tensor, accelerator);
+      const declared = planned.find(tensor, accelerator);
       const rank = problem.operatorRank[operator] as number;
       copy = planTransfer(planned, tensor, declared, accelerator, rank, problem.inputSource[input] as number);
     }
@@ -264,7 +249,7 @@ function enterTransfer(planned: Planned, node: number): void {
 /** When a transfer became an intent that is one at begin, or in flight then. */
 export function raisedAtBeginNs(planned: Planned, node: number): number {
   const { problem } = planned;
-  const copy = problem.find(planned.tensorOf[node] as number, planned.accelerator(node));
+  const copy = planned.find(planned.tensorOf[node] as number, planned.accelerator(node));
   const sinceNs = copy === -1 ? Number.NaN : (problem.copyRaisedNs[copy] as number);
   return Number.isNaN(sinceNs) ? planned.beginNs : sinceNs;
 }

@@ -22,11 +22,9 @@ export class Planned {
 
   beginNs = 0;
   readonly accelerators: number;
-  capacityBytes: Float64Array;
-  fixedBytes: Float64Array;
-  granularityBytes: Float64Array;
-  /** In use at begin at least. */
-  usedBytes: Float64Array;
+  readonly capacityBytes: Float64Array;
+  readonly fixedBytes: Float64Array;
+  readonly granularityBytes: Float64Array;
   /** In use at begin: fixed, present and needed, outputs and workspace of what runs, receive buffers. */
   initialBytes: Float64Array;
 
@@ -75,9 +73,6 @@ export class Planned {
   /** Nodes of transfers by transfer number. */
   transfers = 0;
   transferNode = new Int32Array(0);
-  /** Transfers in flight that nobody asked for have the first nodes of all transfers, from here to there. */
-  firstUnasked = 0;
-  endUnasked = 0;
 
   /** Buffers that several copies share. At begin: bytes, and copies that need it. */
   buffers = 0;
@@ -102,24 +97,29 @@ export class Planned {
   /** While an overlay is planned: nodes below are the base's, and changes to them are logged as (array, index, value). */
   baseNodes = 0;
   baseOperators = 0;
+  baseTensors = 0;
+  baseCopies = 0;
   baseEdges = 0;
   baseTransfers = 0;
   baseBuffers = 0;
+  /** Nodes of the base whose own copy the overlay holds, or holds no longer. */
+  changedHolds = 0;
+  changedNode = new Int32Array(0);
   baseReady = 0;
   baseRaised = 0;
   /** `initialBytes` of the base. */
   readonly baseBytes: Float64Array;
   readonly #changes: number[] = [];
 
-  constructor(options: SimulatorOptions, problem: Problem) {
+  /** @param like Another plan of the same problem, whose accelerators it shares. */
+  constructor(options: SimulatorOptions, problem: Problem, like?: Planned) {
     this.options = options;
     this.problem = problem;
     this.intents = new IntentQueue(options.topology, options);
     this.accelerators = options.topology.accelerators;
-    this.capacityBytes = new Float64Array(this.accelerators);
-    this.fixedBytes = new Float64Array(this.accelerators);
-    this.usedBytes = new Float64Array(this.accelerators);
-    this.granularityBytes = new Float64Array(this.accelerators);
+    this.capacityBytes = like?.capacityBytes ?? new Float64Array(this.accelerators);
+    this.fixedBytes = like?.fixedBytes ?? new Float64Array(this.accelerators);
+    this.granularityBytes = like?.granularityBytes ?? new Float64Array(this.accelerators);
     this.runningIn = new Int32Array(this.accelerators);
     this.baseBytes = new Float64Array(this.accelerators);
     this.initialBytes = new Float64Array(this.accelerators);
@@ -131,7 +131,6 @@ export class Planned {
       const state = accelerators[a] as AcceleratorState;
       this.capacityBytes[a] = state.capacityBytes;
       this.fixedBytes[a] = state.fixedBytes;
-      this.usedBytes[a] = state.usedBytes ?? 0;
       this.granularityBytes[a] = state.granularityBytes ?? 1;
     }
   }
@@ -174,6 +173,11 @@ export class Planned {
     this.aliasOf[node] = -1;
     this.bufferOf[node] = -1;
     return node;
+  }
+
+  /** The declared copy of a tensor on an accelerator, among those that are planned, or −1. */
+  find(tensor: number, accelerator: number): number {
+    return this.problem.find(tensor, accelerator, this.copies);
   }
 
   accelerator(node: number): number {

@@ -1,4 +1,5 @@
 import { grown } from "./arrays.ts";
+import type { Mark } from "./mark.ts";
 
 /** Present when the simulation begins. */
 export const PRESENT = 1;
@@ -57,17 +58,34 @@ export class Problem {
   copyAliases = new Int32Array(0);
   copyNext = new Int32Array(0);
   copyNextOutput = new Int32Array(0);
-  /** Accelerator an EXPECTED copy is in flight from, or −1. */
+  /** Accelerator that a declared transfer brings an EXPECTED copy from, −1 = none is declared. */
   copySource = new Int32Array(0);
-  /** What is left of that transfer at begin. */
+  /** Of that transfer. */
+  copyRank = new Float64Array(0);
+  /** What is left of it when it is in flight at begin, 0 = it is not. */
   copyRemainingNs = new Float64Array(0);
   /** When the transfer that brings an EXPECTED copy became an intent, NaN = not before begin. */
   copyRaisedNs = new Float64Array(0);
 
-  /** The copy of a tensor on an accelerator, or −1. O(copies of the tensor). */
-  find(tensor: number, accelerator: number): number {
+  /** Declared transfers, as the copies that they bring. */
+  transfers = 0;
+  transferCopy = new Int32Array(0);
+
+  /** Holds of copies that were changed after `mark`, and what they were. */
+  changedHolds = 0;
+  changedCopy = new Int32Array(0);
+  changedHeld = new Uint8Array(0);
+
+  /** Forgets everything. */
+  clear(): void {
+    this.operators = this.inputs = this.tensors = this.copies = this.transfers = this.changedHolds = 0;
+  }
+
+  /** The copy of a tensor on an accelerator, or −1, among the first `copies`. O(copies of the tensor). */
+  find(tensor: number, accelerator: number, copies: number = this.copies): number {
     let copy = this.tensorNewestCopy[tensor] as number;
-    while (copy !== -1 && this.copyAccelerator[copy] !== accelerator) copy = this.copyNext[copy] as number;
+    while (copy !== -1 && (this.copyAccelerator[copy] !== accelerator || copy >= copies))
+      copy = this.copyNext[copy] as number;
     return copy;
   }
 
@@ -126,6 +144,7 @@ export class Problem {
     this.copyNext[copy] = this.tensorNewestCopy[tensor] as number;
     this.copyNextOutput[copy] = -1;
     this.copySource[copy] = -1;
+    this.copyRank[copy] = 0;
     this.copyRemainingNs[copy] = 0;
     this.copyRaisedNs[copy] = Number.NaN;
     this.tensorNewestCopy[tensor] = copy;
@@ -140,11 +159,51 @@ export class Problem {
     this.operatorLastOutput[operator] = copy;
   }
 
-  /** Drops the newest copies until so many are left. */
-  truncateCopies(copies: number): void {
+  /** An EXPECTED copy that no declared transfer brings yet. */
+  addTransfer(copy: number, source: number, rank: number): void {
+    const transfer = this.transfers++;
+    this.transferCopy = grown(this.transferCopy, this.transfers);
+    this.transferCopy[transfer] = copy;
+    this.copySource[copy] = source;
+    this.copyRank[copy] = rank;
+  }
+
+  mark(): Mark {
+    const { operators, inputs, tensors, copies, transfers } = this;
+    return { operators, inputs, tensors, copies, transfers };
+  }
+
+  /** Drops everything declared since. */
+  truncate({ operators, inputs, tensors, copies, transfers }: Mark): void {
     while (this.copies > copies) {
       const copy = --this.copies;
       this.tensorNewestCopy[this.copyTensor[copy] as number] = this.copyNext[copy] as number;
+    }
+    this.operators = operators;
+    this.inputs = inputs;
+    this.tensors = tensors;
+    this.transfers = transfers;
+    this.swapHolds();
+    this.changedHolds = 0;
+  }
+
+  /** Notes what a hold was before it is changed for the first time. */
+  noteHold(copy: number): void {
+    for (let at = 0; at < this.changedHolds; at++) if (this.changedCopy[at] === copy) return;
+    const at = this.changedHolds++;
+    this.changedCopy = grown(this.changedCopy, this.changedHolds);
+    this.changedHeld = grown(this.changedHeld, this.changedHolds);
+    this.changedCopy[at] = copy;
+    this.changedHeld[at] = this.copyHeld[copy] as number;
+  }
+
+  /** Holds as they were before they were noted, or, called again, as they were changed to. */
+  swapHolds(): void {
+    for (let at = 0; at < this.changedHolds; at++) {
+      const copy = this.changedCopy[at] as number;
+      const held = this.copyHeld[copy] as number;
+      this.copyHeld[copy] = this.changedHeld[at] as number;
+      this.changedHeld[at] = held;
     }
   }
 
@@ -180,6 +239,7 @@ export class Problem {
     this.copyNext = grown(this.copyNext, needed);
     this.copyNextOutput = grown(this.copyNextOutput, needed);
     this.copySource = grown(this.copySource, needed);
+    this.copyRank = grown(this.copyRank, needed);
     this.copyRemainingNs = grown(this.copyRemainingNs, needed);
     this.copyRaisedNs = grown(this.copyRaisedNs, needed);
   }

@@ -67,8 +67,29 @@ test("a score equal to the bound is not abandoned, one above it is", () => {
   expect(simulator.score()).toBeGreaterThan(scoreNs - 0.1);
 });
 
+test("transfers that are declared come before those that operators ask for, with their own rank, read or not", () => {
+  const simulator = simulatorOf(2);
+  const [asked, unread, urgent] = [1, 1, 1].map((bytes) => simulator.addTensor(0, bytes, true)) as SimTensor[];
+  simulator.addInput(simulator.addOperator(1, 1, 1, 0, 0), asked as SimTensor);
+  simulator.addTransfer(unread as SimTensor, 0, 1, 2);
+  simulator.addTransfer(urgent as SimTensor, 0, 1, 0);
+  simulator.run();
+  const order = simulator.transfers().map(({ tensor, startNs }) => ({ tensor, startNs }));
+  const [first = 0, second = 0, third = 0] = order.map(({ startNs }) => startNs).sort((a, b) => a - b);
+  // By number: the two declared ones, then the one asked for. By rank: 0, 1, 2.
+  expect(order).toEqual([
+    { tensor: unread, startNs: third },
+    { tensor: urgent, startNs: first },
+    { tensor: asked, startNs: second },
+  ]);
+});
+
 describe("misuse is refused", () => {
   const operator = (simulator: Simulator) => simulator.addOperator(0, 1, 0, 0, 0);
+  const twice = (simulator: Simulator) => {
+    const tensor = simulator.addTensor(0, 1, false);
+    for (const rank of [0, 1]) simulator.addTransfer(tensor, 0, 1, rank);
+  };
   const cases: [string, string, (simulator: Simulator) => unknown][] = [
     ["an accelerator too many", "UNKNOWN_ACCELERATOR", (it) => it.addTensor(2, 1, false)],
     ["accelerator NaN", "UNKNOWN_ACCELERATOR", (it) => it.addOperator(Number.NaN, 1, 0, 0, 0)],
@@ -86,6 +107,14 @@ describe("misuse is refused", () => {
     ["an alias of an absent tensor", "INVALID_ALIAS", (it) => it.addTensor(1, 1, false, it.addTensor(0, 1, false))],
     ["ready in the future", "INVALID_TIME", (it) => it.setReadySince(operator(it), 101)],
     ["sending what is not there", "INVALID_SOURCE", (it) => it.setTransferring(it.addTensor(0, 1, false), 1, 0, 5)],
+    [
+      "a transfer of what is neither there nor made there",
+      "INVALID_SOURCE",
+      (it) => it.addTransfer(it.addTensor(0, 1, false), 1, 0, 0),
+    ],
+    ["a transfer to where it is", "COPY_EXISTS", (it) => it.addTransfer(it.addTensor(0, 1, false), 0, 0, 0)],
+    ["a transfer declared twice", "COPY_EXISTS", twice],
+    ["a transfer of a negative rank", "INVALID_RANK", (it) => it.addTransfer(it.addTensor(0, 1, false), 0, 1, -1)],
     ["rewinding without a mark", "NOT_MARKED", (it) => it.rewind()],
     ["a NaN bound", "INVALID_OPTION", (it) => it.run({ abandonAboveScore: Number.NaN })],
     ["results before a run", "NO_RESULT", (it) => it.score()],

@@ -1,11 +1,7 @@
 import { roundedUp } from "./bytes.ts";
 import { criticalPathOf } from "./critical-path.ts";
-import { requireBelow, requireWhole, runFailed, SimulatorError } from "./errors.ts";
-import { Evaluation } from "./evaluation.ts";
-import type { Mark } from "./mark.ts";
-import { dropOverlay, planOverlay } from "./overlay.ts";
-import { planAll } from "./plan.ts";
-import { Planned } from "./planned.ts";
+import { failWhole, requireBelow, requireWhole, SimulatorError } from "./errors.ts";
+import { Plans } from "./plans.ts";
 import { EXPECTED, PRESENT, PRODUCED, Problem } from "./problem.ts";
 import { doneNs, hbmTimelineOf, outOfMemoryOf, startNs, transfersOf } from "./results.ts";
 import type {
@@ -23,9 +19,6 @@ import type {
 } from "./types.ts";
 import { waitersOf } from "./waiters.ts";
 
-/** What is planned: nothing that holds, the base or the whole without an overlay, the base and the overlay. */
-type PlanState = "nothing" | "base" | "all" | "overlay";
-
 /**
  * Plays issued operators and their transfers forward by the rules of docs/execution-model.md (paper §3.3.2–3.3.3). Declare
  * the state with `begin` and the adders, then `run` as often as you like: a run changes nothing that was declared. After
@@ -36,45 +29,32 @@ type PlanState = "nothing" | "base" | "all" | "overlay";
  */
 export class Simulator {
   readonly #problem = new Problem();
-  readonly #planned: Planned;
-  readonly #evaluation: Evaluation;
+  readonly #plans: Plans;
   #begun = false as boolean;
   #hasResult = false as boolean;
-  #mark: Mark | null = null;
-  #plan: PlanState = "nothing";
-  /** No candidate since `mark` has been more than an overlay. */
-  #overlaysBase = true as boolean;
-  /** Holds changed on copies of the base since `mark`, with what they were. */
-  readonly #changedHolds: { readonly copy: number; readonly held: number }[] = [];
 
   /** Throws the arbitration package's INVALID_TOPOLOGY and INVALID_OPTIONS. O(accelerators²), once. */
   constructor(options: SimulatorOptions) {
-    this.#planned = new Planned(options, this.#problem);
-    this.#evaluation = new Evaluation(this.#planned);
+    this.#plans = new Plans(options, this.#problem);
   }
 
   /** Forgets everything and starts anew at `nowNs`, with one state per accelerator of the topology. */
   begin(nowNs: number, accelerators: readonly AcceleratorState[]): void {
     requireWhole(nowNs, 0, "nowNs", "INVALID_TIME");
-    if (accelerators.length !== this.#planned.accelerators) {
+    const { base } = this.#plans;
+    if (accelerators.length !== base.accelerators) {
       throw new SimulatorError(
         "UNKNOWN_ACCELERATOR",
-        `${accelerators.length} accelerator states given for a topology of ${this.#planned.accelerators}; give one for each`,
-        { found: accelerators.length, expected: this.#planned.accelerators },
+        `${accelerators.length} accelerator states given for a topology of ${base.accelerators}; give one for each`,
+        { found: accelerators.length, expected: base.accelerators },
       );
     }
-    accelerators.forEach(({ capacityBytes, fixedBytes, usedBytes = 0, granularityBytes = 1 }, index) => {
-      requireWhole(capacityBytes, 0, `capacityBytes of accelerator ${index}`, "INVALID_BYTES");
-      requireWhole(fixedBytes, 0, `fixedBytes of accelerator ${index}`, "INVALID_BYTES");
-      requireWhole(usedBytes, 0, `usedBytes of accelerator ${index}`, "INVALID_BYTES");
-      requireWhole(granularityBytes, 1, `granularityBytes of accelerator ${index}`, "INVALID_BYTES");
-    });
-    const problem = this.#problem;
-    problem.operators = problem.inputs = problem.tensors = problem.copies = 0;
-    this.#planned.begin(nowNs, accelerators);
-    this.#plan = "nothing";
-    this.#mark = null;
-    this.#changedHolds.length = 0;
+    for (let index = 0; index < accelerators.length; index++)
+      checkState(accelerators[index] as AcceleratorState, index);
+    this.#plans.edit();
+    this.#problem.clear();
+    base.begin(nowNs, accelerators);
+    this.#plans.mark = null;
     this.#hasResult = false;
     this.#begun = true;
   }
@@ -87,24 +67,19 @@ export class Simulator {
     this.#edit();
     this.#checkAccelerator(accelerator);
     const rounded = this.#rounded(accelerator, bytes, "bytes of a tensor");
-    if (aliases !== -1) {
-      this.#checkTensor(aliases);
-      const copy = this.#problem.find(aliases, accelerator);
-      if (copy === -1 || this.#problem.copyKind[copy] !== PRESENT)
-        throw new SimulatorError("INVALID_ALIAS", `tensor ${aliases} is not present on accelerator ${accelerator}`, {
-          aliases,
-          accelerator,
-        });
-    }
+    this.#checkAlias(aliases, accelerator);
     const tensor = this.#problem.addTensor(bytes);
-    this.#addCopy(tensor, accelerator, PRESENT, held, rounded, aliases);
+    this.#problem.addCopy(tensor, accelerator, PRESENT, held, rounded, aliases);
     return tensor as SimTensor;
   }
 
-  /** A further copy present elsewhere, in a buffer of its own. Throws COPY_EXISTS. */
-  addCopy(tensor: SimTensor, accelerator: number, held: boolean): void {
+  /** A further copy present elsewhere, in a buffer of its own or, with `aliases`, in that of another tensor present there. Throws COPY_EXISTS. */
+  addCopy(tensor: SimTensor, accelerator: number, held: boolean, aliases: SimTensor | -1 = -1): void {
     this.#edit();
-    this.#newCopy(tensor, accelerator, PRESENT, held);
+    this.#checkTensor(tensor);
+    this.#checkAccelerator(accelerator);
+    this.#checkAlias(aliases, accelerator);
+    this.#newCopy(tensor, accelerator, PRESENT, held, aliases);
   }
 
   /** An issued, activated operator, by default ready at begin. @param rank Priority class, 0 is the most urgent. */
@@ -154,7 +129,7 @@ export class Simulator {
         aliases,
       });
     const tensor = problem.addTensor(bytes);
-    problem.appendOutput(operator, this.#addCopy(tensor, accelerator, PRODUCED, held, rounded, aliases));
+    problem.appendOutput(operator, this.#problem.addCopy(tensor, accelerator, PRODUCED, held, rounded, aliases));
     return tensor as SimTensor;
   }
 
@@ -175,22 +150,41 @@ export class Simulator {
     this.#problem.operatorReadySinceNs[operator] = this.#past(sinceNs, "sinceNs");
   }
 
-  /** A transfer is in flight at begin and has so much left. Throws COPY_EXISTS, INVALID_SOURCE unless it is present there. */
+  /**
+   * A transfer that is planned at begin, whoever reads what it brings. Transfers declared so, or by `setTransferring`, are numbered in the
+   * order of their declaration, before all that operators ask for.
+   * @param rank Of the operator it was planned for. Throws COPY_EXISTS, INVALID_SOURCE unless the tensor is present or produced there.
+   */
+  addTransfer(tensor: SimTensor, source: number, destination: number, rank: number): void {
+    this.#edit();
+    requireWhole(rank, 0, "rank", "INVALID_RANK");
+    this.#checkTensor(tensor);
+    this.#checkAccelerator(source);
+    const sent = this.#problem.find(tensor, source);
+    if (sent === -1 || this.#problem.copyKind[sent] === EXPECTED)
+      failSource(tensor, source, destination, "nor produced ");
+    const copy = this.#expectedCopy(tensor, destination);
+    if (this.#problem.copySource[copy] !== -1) failTransferExists(tensor, destination);
+    this.#problem.addTransfer(copy, source, rank);
+  }
+
+  /**
+   * A transfer is in flight at begin and has so much left; one that was declared by `addTransfer` from the same source, or a further one. Throws
+   * COPY_EXISTS, INVALID_SOURCE unless the tensor is present there.
+   */
   setTransferring(tensor: SimTensor, source: number, destination: number, remainingNs: number): void {
     this.#edit();
     this.#checkAccelerator(source);
     requireWhole(remainingNs, 1, "remainingNs", "INVALID_DURATION");
     this.#checkTensor(tensor);
-    const sent = this.#problem.find(tensor, source);
-    if (sent === -1 || this.#problem.copyKind[sent] !== PRESENT)
-      throw new SimulatorError("INVALID_SOURCE", `tensor ${tensor} is not present on accelerator ${source}`, {
-        tensor,
-        source,
-        destination,
-      });
+    const problem = this.#problem;
+    const sent = problem.find(tensor, source);
+    if (sent === -1 || problem.copyKind[sent] !== PRESENT) failSource(tensor, source, destination, "");
     const copy = this.#expectedCopy(tensor, destination);
-    this.#problem.copySource[copy] = source;
-    this.#problem.copyRemainingNs[copy] = remainingNs;
+    const declared = problem.copySource[copy] as number;
+    if (declared !== -1 && declared !== source) failTransferExists(tensor, destination);
+    if (declared === -1) problem.addTransfer(copy, source, 0);
+    problem.copyRemainingNs[copy] = remainingNs;
   }
 
   /** When the transfer that brings a tensor here became an intent, for its order among others; by default at begin. */
@@ -208,37 +202,27 @@ export class Simulator {
     const problem = this.#problem;
     const copy = problem.find(tensor, accelerator);
     if (copy === -1) {
-      this.#newCopy(tensor, accelerator, EXPECTED, held);
+      this.#newCopy(tensor, accelerator, EXPECTED, held, -1);
       return;
     }
-    if (this.#mark !== null && copy < this.#mark.copies)
-      this.#changedHolds.push({ copy, held: problem.copyHeld[copy] as number });
+    if (copy < (this.#plans.mark?.copies ?? 0)) problem.noteHold(copy);
     problem.copyHeld[copy] = held ? 1 : 0;
   }
 
   /** What was added so far is the base; operators added from now on are the targets. A second call moves the mark. */
   mark(): void {
     this.#edit();
-    const { operators, inputs, tensors, copies } = this.#problem;
-    this.#mark = { operators, inputs, tensors, copies };
-    this.#plan = "nothing";
-    this.#overlaysBase = true;
-    this.#changedHolds.length = 0;
+    this.#problem.changedHolds = 0;
+    this.#plans.mark = this.#problem.mark();
   }
 
   /** Drops everything added since `mark`. O(what is dropped). Throws NOT_MARKED. */
   rewind(): void {
     this.#edit();
-    const mark = this.#mark;
+    const { mark } = this.#plans;
     if (mark === null)
       throw new SimulatorError("NOT_MARKED", "rewind needs a mark; call mark() after the base is added");
-    const problem = this.#problem;
-    for (let change = this.#changedHolds.pop(); change !== undefined; change = this.#changedHolds.pop())
-      problem.copyHeld[change.copy] = change.held;
-    problem.truncateCopies(mark.copies);
-    problem.operators = mark.operators;
-    problem.inputs = mark.inputs;
-    problem.tensors = mark.tensors;
+    this.#problem.truncate(mark);
   }
 
   /**
@@ -252,109 +236,60 @@ export class Simulator {
     this.#hasResult = false;
     const { abandonAboveScore = Number.POSITIVE_INFINITY, timeline = false } = limit;
     if (Number.isNaN(abandonAboveScore)) throw new SimulatorError("INVALID_OPTION", "abandonAboveScore is NaN");
-    this.#evaluate(abandonAboveScore, timeline);
+    this.#plans.run(abandonAboveScore, timeline);
     this.#hasResult = true;
-    const { outcome, endNs, operatorsDone, scoreNs } = this.#evaluation;
-    return { outcome, makespanNs: endNs - this.#planned.beginNs, simulatedOperators: operatorsDone, scoreNs };
-  }
-
-  /** Plans what is not planned yet, the base once for all overlays, and runs it. */
-  #evaluate(abandonAboveScore: number, timeline: boolean): void {
-    const evaluation = this.#evaluation;
-    const mark = this.#mark;
-    if (mark !== null && this.#isOverlaid(mark) && this.#overlay(mark)) {
-      this.#guard(() => evaluation.evaluateOverlay(abandonAboveScore, timeline));
-      return;
-    }
-    if (this.#plan === "nothing") this.#planAs(mark === null || this.#isOverlaid(mark) ? "all" : "base", this.#problem);
-    this.#guard(() => evaluation.evaluateAll(abandonAboveScore, timeline));
-  }
-
-  /** A run that fails midway leaves counters and queues as they were then: nothing of it is used again. */
-  #guard(evaluate: () => void): void {
-    try {
-      evaluate();
-    } catch (error) {
-      this.#planned.intents.clear();
-      this.#plan = "nothing";
-      this.#hasResult = false;
-      throw runFailed(error);
-    }
-  }
-
-  #planAs(plan: "base" | "all", declared: Mark): void {
-    this.#plan = "nothing";
-    planAll(this.#planned, declared, this.#mark?.operators ?? 0);
-    this.#evaluation.replanned();
-    this.#plan = plan;
-  }
-
-  #isOverlaid({ operators, copies }: Mark): boolean {
-    return this.#problem.operators > operators || this.#problem.copies > copies || this.#changedHolds.length > 0;
-  }
-
-  /** False when what was added is no mere overlay; the base is planned with it then. */
-  #overlay(mark: Mark): boolean {
-    if (this.#plan === "overlay") return true;
-    if (this.#plan === "all") return false;
-    this.#overlaysBase &&= this.#changedHolds.length === 0;
-    if (this.#overlaysBase) {
-      if (this.#plan === "nothing") this.#planAs("base", mark);
-      this.#guard(() => this.#evaluation.evaluateBase());
-      this.#overlaysBase = planOverlay(this.#planned, mark);
-    }
-    this.#plan = this.#overlaysBase ? "overlay" : "nothing";
-    return this.#overlaysBase;
+    const { outcome, endNs, operatorsDone, scoreNs } = this.#plans.evaluation;
+    return { outcome, makespanNs: endNs - this.#plans.base.beginNs, simulatedOperators: operatorsDone, scoreNs };
   }
 
   /** Average completion of the targets in ns; `Infinity` when not all of them ended, `NaN` when there are none. */
   score(): number {
     this.#result();
-    return this.#evaluation.scoreNs;
+    return this.#plans.evaluation.scoreNs;
   }
 
   /** NaN when it did not start. For one that ran at begin: when it must have started, by its duration, at begin at the latest. */
   startNs(operator: SimOperator): number {
-    return startNs(this.#planned, this.#node(operator));
+    return startNs(this.#plans.planned, this.#node(operator));
   }
 
   /** NaN when it did not end. */
   doneNs(operator: SimOperator): number {
-    return doneNs(this.#planned, this.#evaluation, this.#node(operator));
+    return doneNs(this.#plans.planned, this.#plans.evaluation, this.#node(operator));
   }
 
   /** The most bytes in use, from begin on; an allocation that did not fit is not counted, an overfull start is. */
   peakBytes(accelerator: number): number {
     this.#details();
     this.#checkAccelerator(accelerator);
-    return this.#evaluation.run.peakBytes[accelerator] as number;
+    return this.#plans.evaluation.run.peakBytes[accelerator] as number;
   }
 
   /** Time taken, since begin, by operators that ended. */
   busyNs(accelerator: number): number {
     this.#details();
     this.#checkAccelerator(accelerator);
-    return this.#evaluation.run.busyNs[accelerator] as number;
+    return this.#plans.evaluation.run.busyNs[accelerator] as number;
   }
 
   /** Null unless the outcome is "outOfMemory". */
   outOfMemory(): OutOfMemory | null {
     this.#result();
     // What ran out of memory was run in full detail; for anything else nothing has to be run again to say so.
-    if (this.#evaluation.outcome !== "outOfMemory") return null;
-    return outOfMemoryOf(this.#planned, this.#evaluation);
+    if (this.#plans.evaluation.outcome !== "outOfMemory") return null;
+    return outOfMemoryOf(this.#plans.planned, this.#plans.evaluation);
   }
 
   /** Everything that has not ended, and what it waits for; for a standstill, but legal after any run. O(n). */
   waiters(): readonly Waiter[] {
     this.#details();
-    return waitersOf(this.#planned, this.#evaluation);
+    return waitersOf(this.#plans.planned, this.#plans.evaluation);
   }
 
   /** All planned transfers, by number. O(n). */
   transfers(): readonly SimulatedTransfer[] {
     this.#details();
-    return transfersOf(this.#planned, this.#evaluation);
+    return transfersOf(this.#plans.planned, this.#plans.evaluation);
   }
 
   /**
@@ -363,14 +298,14 @@ export class Simulator {
    */
   criticalPath(operator: SimOperator | -1 = -1): readonly CriticalStep[] {
     this.#details();
-    return criticalPathOf(this.#planned, this.#evaluation, operator === -1 ? -1 : this.#node(operator));
+    return criticalPathOf(this.#plans.planned, this.#plans.evaluation, operator === -1 ? -1 : this.#node(operator));
   }
 
   /** Every change of the bytes in use, in order, the state at begin first; empty unless the run was asked for a timeline. */
   hbmTimeline(accelerator: number): readonly HbmSample[] {
     this.#details();
     this.#checkAccelerator(accelerator);
-    return hbmTimelineOf(this.#evaluation, accelerator);
+    return hbmTimelineOf(this.#plans.evaluation, accelerator);
   }
 
   #requireBegun(): void {
@@ -381,10 +316,7 @@ export class Simulator {
   #edit(): void {
     this.#requireBegun();
     this.#hasResult = false;
-    if (this.#plan === "overlay") {
-      dropOverlay(this.#planned);
-      this.#plan = "base";
-    } else if (this.#plan === "all") this.#plan = "nothing";
+    this.#plans.edit();
   }
 
   #result(): void {
@@ -395,17 +327,22 @@ export class Simulator {
   /** Before times and bytes are read. */
   #details(): void {
     this.#result();
-    this.#guard(() => this.#evaluation.settle());
+    try {
+      this.#plans.settle();
+    } catch (error) {
+      this.#hasResult = false;
+      throw error;
+    }
   }
 
   #node(operator: SimOperator): number {
     this.#details();
     requireBelow(operator, this.#problem.operators, "operator", "UNKNOWN_OPERATOR");
-    return this.#planned.operatorNode[operator] as number;
+    return this.#plans.planned.operatorNode[operator] as number;
   }
 
   #checkAccelerator(accelerator: number): void {
-    requireBelow(accelerator, this.#planned.accelerators, "accelerator", "UNKNOWN_ACCELERATOR");
+    requireBelow(accelerator, this.#plans.base.accelerators, "accelerator", "UNKNOWN_ACCELERATOR");
   }
 
   #checkTensor(tensor: number): void {
@@ -415,7 +352,7 @@ export class Simulator {
   /** An operator of the base cannot change once the mark is set. */
   #checkNewOperator(operator: number): void {
     requireBelow(operator, this.#problem.operators, "operator", "UNKNOWN_OPERATOR");
-    if (this.#mark !== null && operator < this.#mark.operators)
+    if (operator < (this.#plans.mark?.operators ?? 0))
       throw new SimulatorError("FROZEN", `operator ${operator} was added before mark() and cannot change now`, {
         operator,
       });
@@ -430,35 +367,31 @@ export class Simulator {
 
   #rounded(accelerator: number, bytes: number, what: string): number {
     requireWhole(bytes, 0, what, "INVALID_BYTES");
-    const granularity = this.#planned.granularityBytes[accelerator] as number;
-    return requireWhole(roundedUp(bytes, granularity), 0, `${what}, rounded,`, "INVALID_BYTES");
+    const granularity = this.#plans.base.granularityBytes[accelerator] as number;
+    const rounded = roundedUp(bytes, granularity);
+    if (rounded > Number.MAX_SAFE_INTEGER) failWhole(rounded, 0, `${what}, rounded,`, "INVALID_BYTES");
+    return rounded;
   }
 
   #past(ns: number, what: string): number {
     requireWhole(ns, 0, what, "INVALID_TIME");
-    if (ns > this.#planned.beginNs)
-      throw new SimulatorError("INVALID_TIME", `${what} is ${ns}, after the begin at ${this.#planned.beginNs} ns`, {
+    if (ns > this.#plans.base.beginNs)
+      throw new SimulatorError("INVALID_TIME", `${what} is ${ns}, after the begin at ${this.#plans.base.beginNs} ns`, {
         ns,
       });
     return ns;
   }
 
+  /** A copy that a transfer is to bring, and is not bringing yet. */
   #expectedCopy(tensor: SimTensor, accelerator: number): number {
     this.#checkTensor(tensor);
     this.#checkAccelerator(accelerator);
     const problem = this.#problem;
     const copy = problem.find(tensor, accelerator);
-    if (copy === -1) return this.#newCopy(tensor, accelerator, EXPECTED, false);
-    if (problem.copyKind[copy] !== EXPECTED || problem.copySource[copy] !== -1)
-      throw new SimulatorError(
-        "COPY_EXISTS",
-        `tensor ${tensor} needs no further transfer to accelerator ${accelerator}`,
-        {
-          tensor,
-          accelerator,
-        },
-      );
-    if (this.#mark !== null && copy < this.#mark.copies)
+    if (copy === -1) return this.#newCopy(tensor, accelerator, EXPECTED, false, -1);
+    if (problem.copyKind[copy] !== EXPECTED || (problem.copyRemainingNs[copy] as number) > 0)
+      failTransferExists(tensor, accelerator);
+    if (copy < (this.#plans.mark?.copies ?? 0))
       throw new SimulatorError(
         "FROZEN",
         `the transfer of tensor ${tensor} to accelerator ${accelerator} belongs to the base`,
@@ -470,19 +403,50 @@ export class Simulator {
     return copy;
   }
 
-  #newCopy(tensor: SimTensor, accelerator: number, kind: number, held: boolean): number {
-    this.#checkTensor(tensor);
-    this.#checkAccelerator(accelerator);
+  #checkAlias(aliases: SimTensor | -1, accelerator: number): void {
+    if (aliases === -1) return;
+    this.#checkTensor(aliases);
+    const copy = this.#problem.find(aliases, accelerator);
+    if (copy === -1 || this.#problem.copyKind[copy] !== PRESENT)
+      throw new SimulatorError("INVALID_ALIAS", `tensor ${aliases} is not present on accelerator ${accelerator}`, {
+        aliases,
+        accelerator,
+      });
+  }
+
+  #newCopy(tensor: SimTensor, accelerator: number, kind: number, held: boolean, aliases: SimTensor | -1): number {
     if (this.#problem.find(tensor, accelerator) !== -1)
       throw new SimulatorError("COPY_EXISTS", `tensor ${tensor} is declared on accelerator ${accelerator} already`, {
         tensor,
         accelerator,
       });
     const bytes = this.#rounded(accelerator, this.#problem.tensorBytes[tensor] as number, "bytes of a copy");
-    return this.#addCopy(tensor, accelerator, kind, held, bytes, -1);
-  }
-
-  #addCopy(tensor: number, accelerator: number, kind: number, held: boolean, bytes: number, aliases: number): number {
     return this.#problem.addCopy(tensor, accelerator, kind, held, bytes, aliases);
   }
+}
+
+function checkState({ capacityBytes, fixedBytes, granularityBytes = 1 }: AcceleratorState, index: number): void {
+  if (!isBytes(capacityBytes, 0)) failWhole(capacityBytes, 0, `capacityBytes of accelerator ${index}`, "INVALID_BYTES");
+  if (!isBytes(fixedBytes, 0)) failWhole(fixedBytes, 0, `fixedBytes of accelerator ${index}`, "INVALID_BYTES");
+  if (!isBytes(granularityBytes, 1))
+    failWhole(granularityBytes, 1, `granularityBytes of accelerator ${index}`, "INVALID_BYTES");
+}
+
+function isBytes(value: number, min: number): boolean {
+  return Number.isSafeInteger(value) && value >= min;
+}
+
+function failSource(tensor: number, source: number, destination: number, made: string): never {
+  throw new SimulatorError("INVALID_SOURCE", `tensor ${tensor} is not present ${made}on accelerator ${source}`, {
+    tensor,
+    source,
+    destination,
+  });
+}
+
+function failTransferExists(tensor: number, accelerator: number): never {
+  throw new SimulatorError("COPY_EXISTS", `tensor ${tensor} needs no further transfer to accelerator ${accelerator}`, {
+    tensor,
+    accelerator,
+  });
 }

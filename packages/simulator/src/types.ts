@@ -20,13 +20,8 @@ export interface SimulatorOptions {
 export interface AcceleratorState {
   /** Usable bytes: HBM − margin. */
   readonly capacityBytes: number;
-  /** Bytes in use that this simulation does not model: baseline and weights. */
+  /** Bytes in use throughout that this simulation does not model: baseline, weights, tensors that nothing here reads. */
   readonly fixedBytes: number;
-  /**
-   * Everything in use at begin, also what is not declared: what goes beyond `fixedBytes` and the declared tensors and operators
-   * stays throughout, like `fixedBytes`. Default: nothing does.
-   */
-  readonly usedBytes?: number;
   /** Buffers and workspace are rounded up to this, at least 1. Default 1: sizes arrive rounded. */
   readonly granularityBytes?: number;
 }

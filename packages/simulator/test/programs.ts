@@ -5,12 +5,13 @@ import type { AcceleratorState, SimulatorOptions } from "../src/index.ts";
 /** The adders, with plain numbers. */
 export interface Adders {
   addTensor(accelerator: number, bytes: number, held: boolean, aliases: number): number;
-  addCopy(tensor: number, accelerator: number, held: boolean): void;
+  addCopy(tensor: number, accelerator: number, held: boolean, aliases: number): void;
   addOperator(accelerator: number, durationNs: number, rank: number, issue: number, workspace: number): number;
   addInput(operator: number, tensor: number, source: number): void;
   addOutput(operator: number, bytes: number, held: boolean, aliases: number): number;
   setRunning(operator: number, remainingNs: number): void;
   setReadySince(operator: number, sinceNs: number): void;
+  addTransfer(tensor: number, source: number, destination: number, rank: number): void;
   setTransferring(tensor: number, source: number, destination: number, remainingNs: number): void;
   setIntentSince(tensor: number, destination: number, sinceNs: number): void;
   setHeld(tensor: number, accelerator: number, held: boolean): void;
@@ -54,6 +55,11 @@ const tensor = fc.record({
   held: fc.boolean(),
   alias: fc.option(fc.nat(), { freq: 3 }),
   copyOn: fc.option(fc.nat(), { freq: 3 }),
+  /** A transfer that is declared: planned, or an intent since then, or in flight. */
+  transfer: fc.option(
+    fc.record({ to: fc.nat(), rank: fc.nat(3), since: fc.option(fc.nat(10)), remainingNs: fc.option(duration) }),
+    { freq: 3 },
+  ),
   flight: fc.option(fc.record({ to: fc.nat(), remainingNs: duration }), { freq: 3 }),
   intent: fc.option(fc.record({ to: fc.nat(), since: fc.nat(10) }), { freq: 3 }),
   heldOn: fc.option(fc.nat(), { freq: 3 }),
@@ -63,6 +69,8 @@ const addition = fc.record({
   /** Inputs from a later operator, which can close a cycle. */
   loops: fc.array(fc.tuple(fc.nat(), fc.nat()), { maxLength: 2 }),
   holds: fc.array(fc.tuple(fc.nat(), fc.nat(), fc.boolean()), { maxLength: 2 }),
+  /** Of outputs, which are not there yet. */
+  transfers: fc.array(fc.record({ tensor: fc.nat(), to: fc.nat(), rank: fc.nat(3) }), { maxLength: 2 }),
   isPlain: fc.boolean(),
   /** A new tensor before the operators. */
   tensor: fc.option(fc.record({ accelerator: fc.nat(), bytes: few, held: fc.boolean() }), { freq: 2 }),
@@ -74,7 +82,6 @@ export const cluster = fc.record({
   links: fc.array(fc.integer({ min: 1, max: 2 }), { maxLength: 3 }),
   granularityBytes: fc.constantFrom(1, 1, 4),
   capacityBytes: fc.constantFrom(1e6, 1e6, 30, 60),
-  usedBytes: fc.constantFrom(0, 0, 3, 20),
   agingNs: fc.oneof(fc.constant(1e9), fc.integer({ min: 1, max: 20 })),
   reserveNs: fc.oneof(fc.constant(4e9), fc.integer({ min: 0, max: 20 })),
   /** What a transfer takes longer than usual. */
@@ -87,7 +94,7 @@ class Builder {
   readonly accelerators: number;
   readonly nowNs: number;
   readonly links: readonly string[];
-  tensors: { on: Set<number>; home: number; produced: boolean }[] = [];
+  tensors: { on: Set<number>; home: number; produced: boolean; declared: Set<number> }[] = [];
   operators: { accelerator: number; inputs: number[] }[] = [];
   issued = 0;
   readonly running = new Set<number>();
@@ -102,7 +109,9 @@ class Builder {
 
   copy(): Builder {
     const copy = new Builder(this.accelerators, this.nowNs, this.links);
-    copy.tensors = this.tensors.map(({ on, home, produced }) => ({ on: new Set(on), home, produced }));
+    copy.tensors = this.tensors.map(({ on, home, produced, declared }) => {
+      return { on: new Set(on), home, produced, declared: new Set(declared) };
+    });
     copy.operators = this.operators.map(({ accelerator, inputs }) => ({ accelerator, inputs: [...inputs] }));
     copy.issued = this.issued;
     for (const it of this.running) copy.running.add(it);
@@ -121,28 +130,48 @@ class Builder {
     const declared = new Set([accelerator]);
     if (it.copyOn !== null && !declared.has(it.copyOn % this.accelerators)) {
       const on = it.copyOn % this.accelerators;
-      calls.push((to) => to.addCopy(index, on, it.held));
+      const there = [...this.tensors.keys()].filter((other) => this.tensors[other]?.on.has(on));
+      const shared = it.alias === null || there.length === 0 ? -1 : (there[it.alias % there.length] as number);
+      calls.push((to) => to.addCopy(index, on, it.held, shared));
       present.add(on);
       declared.add(on);
     }
+    const { transfer } = it;
+    if (transfer !== null && !declared.has(transfer.to % this.accelerators)) {
+      const to = transfer.to % this.accelerators;
+      const { rank, since, remainingNs } = transfer;
+      calls.push((on) => on.addTransfer(index, accelerator, to, rank));
+      declared.add(to);
+      if (since !== null) calls.push((on) => on.setIntentSince(index, to, Math.min(since, this.nowNs)));
+      if (remainingNs !== null && this.#takePorts(accelerator, to))
+        calls.push((on) => on.setTransferring(index, accelerator, to, remainingNs));
+    }
     const flight = it.flight === null ? -1 : it.flight.to % this.accelerators;
-    const ports = [...this.links, `out ${accelerator}`, `in ${flight}`];
-    if (it.flight !== null && !declared.has(flight) && !ports.some((port) => this.busy.has(port))) {
+    if (it.flight !== null && !declared.has(flight) && this.#takePorts(accelerator, flight)) {
       const { remainingNs } = it.flight;
       calls.push((to) => to.setTransferring(index, accelerator, flight, remainingNs));
-      for (const port of ports) this.busy.add(port);
       declared.add(flight);
     }
     if (it.intent !== null && !declared.has(it.intent.to % this.accelerators)) {
       const { to: destination, since } = it.intent;
       calls.push((to) => to.setIntentSince(index, destination % this.accelerators, Math.min(since, this.nowNs)));
+      declared.add(destination % this.accelerators);
     }
     if (it.heldOn !== null) {
       const on = it.heldOn % this.accelerators;
       calls.push((to) => to.setHeld(index, on, true));
+      declared.add(on);
     }
-    this.tensors.push({ on: present, home: accelerator, produced: false });
+    this.tensors.push({ on: present, home: accelerator, produced: false, declared });
     return calls;
+  }
+
+  /** False where one of them is taken. */
+  #takePorts(source: number, destination: number): boolean {
+    const ports = [...this.links, `out ${source}`, `in ${destination}`];
+    if (ports.some((port) => this.busy.has(port))) return false;
+    for (const port of ports) this.busy.add(port);
+    return true;
   }
 
   operator(it: typeof operator extends fc.Arbitrary<infer T> ? T : never, isPlain = false): Call[] {
@@ -169,7 +198,7 @@ class Builder {
     for (const { bytes, held, alias } of it.outputs) {
       const aliases = alias === null || inputs.length === 0 ? -1 : (inputs[alias % inputs.length] as number);
       calls.push((to) => to.addOutput(index, bytes, held, aliases));
-      this.tensors.push({ on: new Set(), home: accelerator, produced: true });
+      this.tensors.push({ on: new Set(), home: accelerator, produced: true, declared: new Set([accelerator]) });
     }
     this.operators.push({ accelerator, inputs });
     return calls;
@@ -180,7 +209,7 @@ class Builder {
     const isPlain = it.isPlain && mayBePlain;
     const calls: Call[] = [];
     if (it.tensor !== null && isPlain) {
-      const none = { alias: null, copyOn: null, flight: null, intent: null, heldOn: null };
+      const none = { alias: null, copyOn: null, transfer: null, flight: null, intent: null, heldOn: null };
       calls.push(...this.tensor({ ...it.tensor, ...none }));
     }
     calls.push(...it.operators.flatMap((each) => this.operator(each, isPlain)));
@@ -189,9 +218,19 @@ class Builder {
       if (added === 0 || this.running.size > 0 || this.tensors.length === 0) continue;
       calls.push((to) => to.addInput(first + (pick % added), input % this.tensors.length, -1));
     }
-    for (const [pick, on, held] of isPlain ? [] : it.holds) {
-      if (this.tensors.length === 0) continue;
-      calls.push((to) => to.setHeld(pick % this.tensors.length, on % this.accelerators, held));
+    for (const { tensor: pick, to, rank } of isPlain || this.tensors.length === 0 ? [] : it.transfers) {
+      const moved = pick % this.tensors.length;
+      const { home, declared } = this.tensors[moved] ?? { home: 0, declared: new Set<number>() };
+      const destination = to % this.accelerators;
+      if (declared.has(destination)) continue;
+      declared.add(destination);
+      calls.push((on) => on.addTransfer(moved, home, destination, rank));
+    }
+    for (const [pick, accelerator, held] of this.tensors.length === 0 ? [] : it.holds) {
+      const changed = pick % this.tensors.length;
+      const on = accelerator % this.accelerators;
+      this.tensors[changed]?.declared.add(on);
+      calls.push((to) => to.setHeld(changed, on, held));
     }
     return calls;
   }
@@ -233,7 +272,6 @@ export function programOn(clusters: typeof cluster): fc.Arbitrary<Program> {
         accelerators: Array.from({ length: it.accelerators }, (_, index) => ({
           capacityBytes: it.capacityBytes,
           fixedBytes: index,
-          usedBytes: it.usedBytes,
           granularityBytes: it.granularityBytes,
         })),
         base: calls,

@@ -17,6 +17,7 @@ const REFUSED: readonly Call[] = [
   (to) => to.setHeld(9999, 0, true),
   (to) => to.setTransferring(0, 0, 0, 0.5),
   (to) => to.setIntentSince(9999, 0, 0),
+  (to) => to.addTransfer(9999, 0, 0, 0),
   // Two run on one accelerator, which shows when it is planned.
   (to) => [1, 2].map((each) => to.setRunning(to.addOperator(0, 5, 0, 8000 + each, 0), 3)),
 ];

@@ -12,7 +12,8 @@ interface Copy {
   readonly kind: "present" | "produced" | "expected";
   held: boolean;
   readonly aliases: number;
-  flight: { source: number; remainingNs: number } | null;
+  /** A transfer that is declared. */
+  declared: { source: number; rank: number; remainingNs: number | null } | null;
   raisedNs: number | null;
   present: boolean;
   uses: number;
@@ -80,6 +81,8 @@ export class SlowSimulator {
   readonly #tensors: Tensor[] = [];
   readonly #operators: Operator[] = [];
   readonly #transfers: Transfer[] = [];
+  /** What declared transfers bring, in order. */
+  readonly #declared: Copy[] = [];
   #firstTarget = 0;
 
   constructor(options: SimulatorOptions) {
@@ -109,9 +112,9 @@ export class SlowSimulator {
     return tensor.index;
   }
 
-  addCopy(tensor: number, accelerator: number, held: boolean): void {
+  addCopy(tensor: number, accelerator: number, held: boolean, aliases = -1): void {
     const it = this.#tensor(tensor);
-    it.copies.push(newCopy(it, accelerator, "present", held, -1));
+    it.copies.push(newCopy(it, accelerator, "present", held, aliases));
   }
 
   addOperator(accelerator: number, durationNs: number, rank: number, issueNumber: number, workspaceBytes: number) {
@@ -147,7 +150,15 @@ export class SlowSimulator {
   }
 
   setTransferring(tensor: number, source: number, destination: number, remainingNs: number): void {
-    this.#expected(tensor, destination).flight = { source, remainingNs };
+    const copy = this.#expected(tensor, destination);
+    if (copy.declared === null) this.addTransfer(tensor, source, destination, 0);
+    if (copy.declared !== null) copy.declared.remainingNs = remainingNs;
+  }
+
+  addTransfer(tensor: number, source: number, destination: number, rank: number): void {
+    const copy = this.#expected(tensor, destination);
+    copy.declared = { source, rank, remainingNs: null };
+    this.#declared.push(copy);
   }
 
   setIntentSince(tensor: number, destination: number, sinceNs: number): void {
@@ -160,15 +171,12 @@ export class SlowSimulator {
 
   run() {
     const issued = [...this.#operators].sort((a, b) => a.issueNumber - b.issueNumber);
-    for (const { copies } of this.#tensors) {
-      // Those that nobody here waits for were planned before all others.
-      for (const copy of copies) if (copy.flight && !this.#isRead(copy)) this.#arrivalOf(copy, 0, -1);
-    }
+    // They were planned before all that operators ask for.
+    for (const copy of this.#declared) this.#arrivalOf(copy, copy.declared?.rank ?? 0, copy.declared?.source ?? -1);
     for (const operator of issued) this.#issue(operator);
     for (const { copies } of this.#tensors) for (const copy of copies) if (copy.present) this.#place(copy);
     for (const operator of issued) this.#enter(operator);
     for (const transfer of this.#transfers) this.#enterTransfer(transfer);
-    for (const memory of this.#memories) memory.usedBytes = Math.max(memory.usedBytes, memory.state.usedBytes ?? 0);
     let outOfMemory: OutOfMemory["where"] | null = null;
     for (const [accelerator, memory] of this.#memories.entries()) {
       memory.peakBytes = memory.usedBytes;
@@ -229,12 +237,6 @@ export class SlowSimulator {
     };
   }
 
-  #isRead({ tensor, accelerator }: Copy): boolean {
-    return this.#operators.some(
-      (it) => it.accelerator === accelerator && it.inputs.some((input) => input.tensor === tensor),
-    );
-  }
-
   #issue(operator: Operator): void {
     for (const { tensor, source } of operator.inputs) {
       const copy = this.#expected(tensor.index, operator.accelerator);
@@ -246,13 +248,13 @@ export class SlowSimulator {
 
   #arrivalOf(copy: Copy, rank: number, wanted: number): void {
     if (copy.arrival !== null) return;
-    const source = copy.flight?.source ?? (wanted === -1 ? copy.tensor.copies[0]?.accelerator : wanted);
+    const source = wanted === -1 ? copy.tensor.copies[0]?.accelerator : wanted;
     const from = copy.tensor.copies.find((it) => it.accelerator === source);
     if (from === undefined) throw new Error("no source");
     copy.arrival = {
       ...{ transfer: this.#transfers.length, from, to: copy, rank },
       durationNs:
-        copy.flight?.remainingNs ?? this.#options.transferNs(from.accelerator, copy.accelerator, copy.tensor.bytes),
+        copy.declared?.remainingNs ?? this.#options.transferNs(from.accelerator, copy.accelerator, copy.tensor.bytes),
       ...{ raisedNs: Number.NaN, startNs: Number.NaN, doneNs: Number.NaN },
     };
     from.sends++;
@@ -283,7 +285,7 @@ export class SlowSimulator {
 
   #enterTransfer(transfer: Transfer): void {
     const { from, to } = transfer;
-    if (to.flight === null) {
+    if (typeof to.declared?.remainingNs !== "number") {
       if (from.present) transfer.raisedNs = to.raisedNs ?? this.#nowNs;
       return;
     }
@@ -480,7 +482,7 @@ export class SlowSimulator {
 function newCopy(tensor: Tensor, accelerator: number, kind: Copy["kind"], held: boolean, aliases: number): Copy {
   return {
     ...{ tensor, accelerator, kind, held, aliases, present: kind === "present" },
-    ...{ flight: null, raisedNs: null, uses: 0, sends: 0, buffer: null, arrival: null },
+    ...{ declared: null, raisedNs: null, uses: 0, sends: 0, buffer: null, arrival: null },
   };
 }
 

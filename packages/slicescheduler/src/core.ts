@@ -4,6 +4,7 @@ import {
   type ClusterSpec,
   compileCluster,
   GlobalMappingGraph,
+  type GraphSnapshot,
   type MemorySafety,
   type OperatorNode,
   type RequestNode,
@@ -11,6 +12,7 @@ import {
   UnknownAcceleratorError,
 } from "@slicescheduler/gmg";
 import { type Placement, Scheduler, type SchedulerOptions } from "@slicescheduler/scheduler";
+import { Displacement } from "./displacement.ts";
 import { Drains } from "./drains.ts";
 import { SliceSchedulerError, TimedOutError } from "./errors.ts";
 import type { ApplicationEvent, MasterEvent, Reaction } from "./events.ts";
@@ -42,11 +44,13 @@ export interface CoreCounts {
 export class MasterCore {
   readonly graph: GlobalMappingGraph;
   readonly scheduler: Scheduler;
+  readonly #options: CoreOptions;
   readonly #outbox: Outbox;
   readonly #transfers: TransferDesk;
   readonly #settlements: Settlements;
   readonly #expiries = new Expiries();
   readonly #drains = new Drains();
+  readonly #displacement: Displacement;
   readonly #decisionsPerTurnMax: number;
   /** A turn ended with decisions left to make. */
   #isUnfinished: boolean = false;
@@ -56,16 +60,43 @@ export class MasterCore {
   #triedEpoch = -1;
   /** A standstill was told, and nothing has moved since. */
   #standsStill: boolean = false;
+  /** The time of the last event. */
+  #handledNs = 0;
   #lateEvents = 0;
   #operatorsDone = 0;
 
-  constructor(options: CoreOptions) {
-    this.graph = new GlobalMappingGraph(compileCluster(options.cluster), options.memorySafety);
-    this.scheduler = new Scheduler(this.graph, options.scheduling);
+  /** @param origin For `fork`. */
+  constructor(options: CoreOptions, origin: Origin | null = null) {
+    this.#options = options;
+    this.graph = origin?.graph ?? new GlobalMappingGraph(compileCluster(options.cluster), options.memorySafety);
+    this.scheduler = origin?.scheduler ?? new Scheduler(this.graph, options.scheduling);
     this.#decisionsPerTurnMax = options.scheduling?.decisionsPerTurnMax ?? 64;
+    this.#displacement = new Displacement(this.graph, options.scheduling?.preemptionsPerRequestMax ?? 16);
     this.#outbox = new Outbox(this.graph);
-    this.#settlements = new Settlements(this.graph, this.#outbox);
+    this.#settlements = new Settlements(this.graph, this.scheduler, this.#outbox);
     this.#transfers = new TransferDesk(this.graph, this.scheduler.predictor, this.#outbox, options.arbitration);
+  }
+
+  /**
+   * A core that answers from now on as this one would, apart from it: nothing that either is told reaches the other. It learns no
+   * durations. Throws EFFECTS_PENDING from within `handle`. Linear in the graph.
+   * @param snapshot Of this core's graph as it is now.
+   */
+  fork(snapshot: GraphSnapshot): MasterCore {
+    const graph = GlobalMappingGraph.restore(snapshot);
+    const twins = new Map(snapshot.requests.id.map((id) => [this.graph.request(id), graph.request(id)]));
+    const fork = new MasterCore(this.#options, { graph, scheduler: this.scheduler.fork(graph, twins) });
+    fork.#settlements.continueFrom(this.#settlements);
+    fork.#transfers.continueFrom(this.#transfers);
+    fork.#expiries.continueFrom(this.#expiries, twins);
+    fork.#drains.continueFrom(this.#drains);
+    fork.#displacement.continueFrom(this.#displacement);
+    fork.#isUnfinished = this.#isUnfinished;
+    fork.#looksLeftOut = this.#looksLeftOut;
+    fork.#triedEpoch = this.#triedEpoch;
+    fork.#standsStill = this.#standsStill;
+    fork.#handledNs = this.#handledNs;
+    return fork;
   }
 
   get counts(): CoreCounts {
@@ -78,9 +109,16 @@ export class MasterCore {
     return Math.max(nowNs, Math.min(this.#expiries.nextNs, this.scheduler.wakeNs(nowNs)));
   }
 
+  /** When the last event came: what `wakeNs` said then holds until the next one. */
+  get handledNs(): number {
+    return this.#handledNs;
+  }
+
   handle(event: MasterEvent, nowNs: number): Reaction {
     const reaction = this.#outbox.open();
     const frontierMayHaveMoved = this.#take(event, nowNs);
+    this.#displacement.unplaceReturned();
+    for (const operator of this.scheduler.starving(nowNs)) this.graph.promote(operator, 0);
     this.#settlements.carryOut(nowNs);
     if (this.#transfers.hasStarved) this.#transfers.retryStarved(nowNs);
     this.#transfers.select(nowNs);
@@ -92,6 +130,7 @@ export class MasterCore {
     for (const operator of this.scheduler.activate(nowNs)) {
       this.#outbox.instruct({ type: "activate", issueNumber: operator.issueNumber });
     }
+    this.#handledNs = nowNs;
     return reaction;
   }
 
@@ -165,11 +204,13 @@ export class MasterCore {
   }
 
   #open(event: Extract<ApplicationEvent, { type: "requestOpened" }>, nowNs: number): void {
-    const { request: id, deadlineNs, queueTimeoutNs, failAtDeadline, partitions, ...opening } = event;
+    const { request: id, deadlineNs, queueTimeoutNs, failAtDeadline, partitions, tenant, ...opening } = event;
+    this.scheduler.tenants.requireRoom(tenant);
     const request = this.graph.openRequest(
       { ...opening, id, deadlineNs: deadlineNs ?? Number.POSITIVE_INFINITY, allowedPartitions: partitions },
       nowNs,
     );
+    this.scheduler.tenants.opened(request, tenant);
     this.#expiries.opened(request, { queueTimeoutNs: queueTimeoutNs ?? Number.POSITIVE_INFINITY, failAtDeadline });
   }
 
@@ -179,8 +220,10 @@ export class MasterCore {
     if (this.#expiries.failsAtDeadline(request) && nowNs >= request.deadlineNs) failPassed(request, nowNs);
     const outputs = this.graph.template(template).outputs.map((output) => output.name);
     for (const name of retain) if (!outputs.includes(name)) outputs.push(name);
-    const submission = { id, template, symbols, inputs, retain: outputs, allowedPartitions, label };
-    this.graph.insert(submission, event.request, nowNs);
+    const order = this.scheduler.tenants.beginning(request);
+    const urgency = { rank: event.rank ?? request.rank, deadlineNs: event.deadlineNs ?? request.deadlineNs, order };
+    const submission = { id, template, symbols, inputs, retain: outputs, allowedPartitions, label, ...urgency };
+    this.scheduler.instanceSubmitted(this.graph.insert(submission, event.request, nowNs));
     this.#settlements.releaseAtEnd(
       id,
       outputs.filter((name) => !retain.includes(name)),
@@ -242,7 +285,7 @@ export class MasterCore {
       case "operatorFailed":
         // It was asked back before the executor got it.
         if (event.cause === "inputLost" && operator.recalled) {
-          this.graph.operatorWithdrawn(operator, nowNs, true);
+          this.#withdrawn(operator, nowNs, true);
           return;
         }
         this.#settlements.note(operator.instance, `operator ${notice.operatorName}: ${event.reason}`);
@@ -250,8 +293,16 @@ export class MasterCore {
         this.#outbox.tell("operatorFailed", { ...notice, reason: event.reason });
         return;
       case "withdrawn":
-        this.graph.operatorWithdrawn(operator, nowNs);
+        this.#withdrawn(operator, nowNs, false);
     }
+  }
+
+  /** @param refused The executor never took it in. */
+  #withdrawn(operator: OperatorNode, nowNs: number, refused: boolean): void {
+    const notice = this.#outbox.operatorNotice(operator, nowNs);
+    const isToBeIssuedAgain = operator.state === "issued" && operator.recalled;
+    this.graph.operatorWithdrawn(operator, nowNs, refused);
+    if (isToBeIssuedAgain) this.#outbox.tell("operatorWithdrawn", notice);
   }
 
   #transferReport(event: TransferEvent, nowNs: number): void {
@@ -324,7 +375,14 @@ export class MasterCore {
         return;
       }
       const placement = this.scheduler.decide(nowNs);
-      if (placement === null) return;
+      if (placement === "later") {
+        this.#isUnfinished = true;
+        return;
+      }
+      if (placement === null) {
+        this.#makeRoom(nowNs);
+        return;
+      }
       this.#carryOut(placement, nowNs);
     }
   }
@@ -338,6 +396,16 @@ export class MasterCore {
       this.#outbox.tell("operatorIssued", this.#outbox.operatorNotice(operator, nowNs));
       this.#settlements.carryOut(nowNs);
     }
+    this.#displacement.giveWay((batch[0] as OperatorNode).rank, this.scheduler.operatorsOverBudget);
+    this.#settlements.carryOut(nowNs);
+  }
+
+  /** Less urgent requests of which nothing has started give up memory that the most urgent operator lacks. */
+  #makeRoom(nowNs: number): void {
+    const lack = this.scheduler.lackOfMostUrgent();
+    if (lack === null) return;
+    this.#displacement.makeRoom(lack.accelerator, lack.rank);
+    this.#settlements.carryOut(nowNs);
   }
 
   #checkAccelerator(accelerator: number): void {
@@ -354,6 +422,11 @@ export class MasterCore {
       this.#issueWhatMayBe(nowNs);
     }
   }
+}
+
+interface Origin {
+  readonly graph: GlobalMappingGraph;
+  readonly scheduler: Scheduler;
 }
 
 /** While others move, of so many chances to look for a standstill one is taken. */

@@ -5,6 +5,10 @@ export class Drains {
   /** The claims' epoch at which requests still lay on it: while that lasts, they still do. Null once it was found empty. */
   readonly #epochs = new Map<number, number | null>();
 
+  continueFrom(other: Drains): void {
+    for (const [accelerator, epoch] of other.#epochs) this.#epochs.set(accelerator, epoch);
+  }
+
   has(accelerator: number): boolean {
     return this.#epochs.has(accelerator);
   }

@@ -13,6 +13,8 @@ export type ApplicationEvent =
       readonly label: string;
       /** Priority class, 0 is the most urgent. */
       readonly rank: number;
+      /** The empty name where the application tells none apart. */
+      readonly tenant: string;
       /** Null for none. */
       readonly deadlineNs: number | null;
       /** Whether what is not done at the deadline fails. */
@@ -41,6 +43,9 @@ export type ApplicationEvent =
       readonly retain: readonly string[];
       readonly partitions: readonly string[] | null;
       readonly label: string;
+      /** Priority class and deadline of this instance; null for those of its request. */
+      readonly rank: number | null;
+      readonly deadlineNs: number | null;
     }
   | { readonly type: "outputReleased"; readonly instance: number; readonly output: string }
   | { readonly type: "instanceCancelled"; readonly instance: number }
@@ -90,6 +95,8 @@ export interface Notices {
   operatorStarted: OperatorNotice;
   operatorDone: OperatorNotice & { readonly observedNs: number };
   operatorFailed: OperatorNotice & { readonly reason: string };
+  /** It had been issued and not started, was taken back, and will be issued again. */
+  operatorWithdrawn: OperatorNotice;
   transferDone: {
     readonly transfer: number;
     readonly tensor: number;

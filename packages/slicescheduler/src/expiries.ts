@@ -25,6 +25,18 @@ export class Expiries {
   /** The earliest last. */
   readonly #pending: Expiry[] = [];
 
+  /** Goes on where another one is. `twins` are the requests of its graph, each with its copy. */
+  continueFrom(other: Expiries, twins: ReadonlyMap<RequestNode, RequestNode>): void {
+    for (const [request, twin] of twins) {
+      const watched = other.#watched.get(request);
+      if (watched !== undefined) this.#watched.set(twin, { ...watched, pending: new Set(watched.pending) });
+    }
+    for (const { atNs, kind, request } of other.#pending) {
+      const twin = twins.get(request);
+      if (twin !== undefined) this.#pending.push({ atNs, kind, request: twin });
+    }
+  }
+
   opened(request: RequestNode, limits: TimeLimits): void {
     if (limits.queueTimeoutNs === Number.POSITIVE_INFINITY && !limits.failAtDeadline) return;
     this.#watched.set(request, { ...limits, hasStarted: false, pending: new Set() });

@@ -45,6 +45,8 @@ export interface RequestHandle {
 export interface RequestOptions {
   /** One of the scheduler's `priorities`. Default: the most urgent. */
   readonly priority?: string;
+  /** One of the names in the scheduler's `tenants`. Default: nobody's, with a weight of 1 and no limits. */
+  readonly tenant?: string;
   /** Nanoseconds of the executor's clock; earlier ones go first within a class. Default: none. */
   readonly deadlineNs?: number;
   /**
@@ -86,6 +88,10 @@ export interface OpenRequestOptions extends RequestOptions {
   readonly mayPause?: boolean;
 }
 
+/**
+ * Options of a request hold for the one that the instance gets. Where it joins one, by `request` or by its inputs, `priority` and `deadlineNs`
+ * are its own, by default those of the request; what it needs of less urgent instances becomes as urgent as it is, and the others cannot be given.
+ */
 export interface SubmitOptions<Spec extends TemplateSpec = TemplateSpec> extends RequestOptions {
   /** Values of the template's symbols; one with a declared bound may be left out. */
   readonly symbols: SymbolValues<SymbolsOf<Spec>, BoundedOf<Spec>>;

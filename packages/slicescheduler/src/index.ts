@@ -23,3 +23,12 @@ export type {
 export type { SliceSchedulerOptions } from "./options.ts";
 export { SliceScheduler } from "./slice-scheduler.ts";
 export type { MasterStats } from "./stats.ts";
+export {
+  type AffectedInstance,
+  type Plan,
+  type PlanOptions,
+  type PredictedInstance,
+  planAhead,
+  type WhatIf,
+  whatIf,
+} from "./what-if.ts";

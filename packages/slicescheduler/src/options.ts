@@ -45,7 +45,11 @@ const KNOWN = {
     "memoryPatienceNs",
     "decisionsKept",
     "decisionsPerTurnMax",
+    "preemptionsPerRequestMax",
+    "queuedRequestsMax",
     "slices",
+    "tenants",
+    "starvationBoundNs",
     "timeliness",
     "simulatedOperatorsPerMs",
     "operatorsPerAcceleratorMax",
@@ -53,20 +57,36 @@ const KNOWN = {
   "arbitration.": ["agingNs", "reserveNs"],
 } as const;
 
+const KNOWN_OF_TENANT = [
+  "weight",
+  "placedRequestsMax",
+  "claimedBytesMax",
+  "issuedOperatorsMax",
+  "queuedRequestsMax",
+] as const;
+
+const KNOWN_OF_SLICES = ["toleranceShare", "toleranceNs"] as const;
+
 /** Throws INVALID_OPTIONS naming everything wrong at once. */
 export function checkOptions(options: SliceSchedulerOptions): void {
   const { priorities, scheduling = {}, arbitration = {} } = options;
   const faults: string[] = [];
+  const unknown = (prefix: string, given: object, known: readonly string[]) => {
+    for (const name of Object.keys(given)) {
+      if (!known.includes(name))
+        faults.push(`${prefix}${name}: there is no such option; there are ${known.join(", ")}`);
+    }
+  };
+  const notNegative = (name: string, value: unknown) => {
+    if (!(typeof value === "number" && value >= 0 && value < Number.POSITIVE_INFINITY))
+      faults.push(`${name}: ${value} is not a number from 0`);
+  };
   for (const [prefix, given] of [
     ["", options],
     ["scheduling.", scheduling],
     ["arbitration.", arbitration],
   ] as const) {
-    const known: readonly string[] = KNOWN[prefix];
-    for (const name of Object.keys(given)) {
-      if (!known.includes(name))
-        faults.push(`${prefix}${name}: there is no such option; there are ${known.join(", ")}`);
-    }
+    unknown(prefix, given, KNOWN[prefix]);
   }
   const { memorySafety = "guaranteed" } = options;
   if (memorySafety !== "guaranteed" && memorySafety !== "predicted")
@@ -89,8 +109,21 @@ export function checkOptions(options: SliceSchedulerOptions): void {
   positive("scheduling.operatorsPerAcceleratorMax", scheduling.operatorsPerAcceleratorMax, true);
   positive("scheduling.batchOperatorsMax", scheduling.batchOperatorsMax, true);
   positive("scheduling.memoryPatienceNs", scheduling.memoryPatienceNs, true);
+  positive("scheduling.preemptionsPerRequestMax", scheduling.preemptionsPerRequestMax, true);
+  positive("scheduling.queuedRequestsMax", scheduling.queuedRequestsMax, true);
+  positive("scheduling.starvationBoundNs", scheduling.starvationBoundNs, true);
   positive("scheduling.decisionsKept", scheduling.decisionsKept, true);
   positive("scheduling.decisionsPerTurnMax", scheduling.decisionsPerTurnMax, true);
+  for (const [name, tenant] of Object.entries(scheduling.tenants ?? {})) {
+    const prefix = `scheduling.tenants.${name}.`;
+    if (name === "") faults.push("scheduling.tenants: a tenant needs a name");
+    unknown(prefix, tenant, KNOWN_OF_TENANT);
+    for (const [limit, value] of Object.entries(tenant)) positive(`${prefix}${limit}`, value, limit !== "weight");
+  }
+  if (scheduling.slices !== undefined && scheduling.slices !== false) {
+    unknown("scheduling.slices.", scheduling.slices, KNOWN_OF_SLICES);
+    for (const [name, value] of Object.entries(scheduling.slices)) notNegative(`scheduling.slices.${name}`, value);
+  }
   positive("arbitration.agingNs", arbitration.agingNs, true);
   positive("arbitration.reserveNs", arbitration.reserveNs, true);
   if (faults.length > 0) throw new InvalidOptionsError(faults);

@@ -1,10 +1,12 @@
 import type { GlobalMappingGraph, InstanceNode, Outcome } from "@slicescheduler/gmg";
+import type { Scheduler } from "@slicescheduler/scheduler";
 import { InstanceFailedError, type SliceSchedulerError } from "./errors.ts";
 import type { Outbox } from "./outbox.ts";
 
 /** Takes what a change of the graph asks for to the executor and to the listeners, and knows why instances failed. */
 export class Settlements {
   readonly #graph: GlobalMappingGraph;
+  readonly #scheduler: Scheduler;
   readonly #outbox: Outbox;
   /**
    * Outputs of live instances that nobody asked to retain: they can be referred to until the instance ends, so that its
@@ -14,9 +16,15 @@ export class Settlements {
   /** Why instances failed, until their failure is told. */
   readonly #errors = new Map<number, SliceSchedulerError>();
 
-  constructor(graph: GlobalMappingGraph, outbox: Outbox) {
+  constructor(graph: GlobalMappingGraph, scheduler: Scheduler, outbox: Outbox) {
     this.#graph = graph;
+    this.#scheduler = scheduler;
     this.#outbox = outbox;
+  }
+
+  continueFrom(other: Settlements): void {
+    for (const [instance, outputs] of other.#releasedAtEnd) this.#releasedAtEnd.set(instance, outputs);
+    for (const [instance, error] of other.#errors) this.#errors.set(instance, error);
   }
 
   releaseAtEnd(instance: number, outputs: readonly string[]): void {
@@ -30,7 +38,7 @@ export class Settlements {
   }
 
   carryOut(nowNs: number): void {
-    const { releases, holds, withdrawals, settled } = this.#graph.takeEffects();
+    const { releases, holds, withdrawals, reranks, settled } = this.#graph.takeEffects();
     if (settled.length > 0) {
       for (const { instance } of settled) {
         for (const output of this.#releasedAtEnd.get(instance.id) ?? []) this.#graph.releaseOutput(instance.id, output);
@@ -40,8 +48,15 @@ export class Settlements {
     }
     for (const { tensor, accelerator } of releases) this.#outbox.instruct({ type: "release", tensor, accelerator });
     for (const { tensor, accelerator } of holds) this.#outbox.instruct({ type: "hold", tensor, accelerator });
+    for (const { issueNumber, rank } of reranks) this.#rerank(issueNumber, rank);
     for (const issueNumber of withdrawals) this.#outbox.instruct({ type: "withdraw", issueNumber });
     for (const { instance, outcome } of settled) this.#settle(instance, outcome, nowNs);
+  }
+
+  #rerank(issueNumber: number, rank: number): void {
+    this.#outbox.instruct({ type: "rerank", issueNumber, rank });
+    const operator = this.#graph.issued(issueNumber);
+    if (operator !== undefined) this.#scheduler.operatorReranked(operator);
   }
 
   #settle(instance: InstanceNode, outcome: Outcome, atNs: number): void {

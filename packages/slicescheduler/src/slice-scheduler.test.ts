@@ -167,20 +167,38 @@ test("closing rejects what is not done, and takes nothing more", async () => {
   expect(() => scheduler.submit(source, { symbols: { n: 1 } })).toThrow(expect.objectContaining({ code: "CLOSED" }));
 });
 
-test("an instance that joins a request keeps to its priority and deadline", () => {
-  const { scheduler, source, pass } = world();
+test("an instance that joins a request may have its own urgency, and nothing else that a request has", () => {
+  const { scheduler, source } = world();
   const request = scheduler.openRequest({ priority: "offline", deadlineNs: 5 });
   const before = scheduler.stats();
   const joining = (more: object) => () => scheduler.submit(source, { request, symbols: { n: 1 }, ...more });
-  expect(joining({ priority: "nonsense" })).toThrow(expect.objectContaining({ code: "PRIORITY_MISMATCH" }));
-  expect(joining({ priority: "online" })).toThrow(expect.objectContaining({ code: "PRIORITY_MISMATCH" }));
-  expect(joining({ deadlineNs: 6 })).toThrow(expect.objectContaining({ code: "DEADLINE_MISMATCH" }));
+  expect(joining({ priority: "nonsense" })).toThrow(expect.objectContaining({ code: "UNKNOWN_PRIORITY" }));
+  expect(joining({ deadlineNs: -1 })).toThrow(expect.objectContaining({ code: "INVALID_URGENCY" }));
+  for (const more of [{ tenant: "x" }, { queueTimeoutNs: 5 }, { failAtDeadline: true }])
+    expect(joining(more)).toThrow(expect.objectContaining({ code: "INVALID_OPTIONS" }));
   expect(scheduler.stats()).toEqual(before);
-  const made = joining({ priority: "offline", deadlineNs: 5 })();
-  const inputs = { before: made.output("out") };
-  expect(() => scheduler.submit(pass, { symbols: { n: 1 }, inputs, priority: "online" })).toThrow(
-    expect.objectContaining({ code: "PRIORITY_MISMATCH" }),
-  );
+  joining({ priority: "online", deadlineNs: 6 })();
+});
+
+test("what an urgent instance needs of a less urgent request becomes as urgent, until it is cancelled", () => {
+  const { time, scheduler, source, pass } = world();
+  const started: string[] = [];
+  scheduler.on("operatorStarted", ({ label, operatorName }) => started.push(`${label} ${operatorName}`));
+  const at = { symbols: { n: 10 }, partitions: ["whole"] };
+  const chain = (label: string, priority?: string) => {
+    const request = scheduler.openRequest({ priority: "offline" });
+    const made = scheduler.submit(source, { ...at, request, label: `${label} source` });
+    const inputs = { before: made.output("out") };
+    const urgency = priority === undefined ? {} : { priority };
+    return scheduler.submit(pass, { ...at, request, inputs, label: `${label} pass`, ...urgency });
+  };
+  for (const label of ["first", "second"]) chain(label);
+  chain("cancelled", "online").cancel();
+  chain("urgent", "online");
+  time.run();
+  // The first was running already; what the urgent one needs and the urgent one itself go before all others.
+  expect(started.slice(0, 4).map((line) => line.split(" ")[0])).toEqual(["first", "urgent", "urgent", "urgent"]);
+  expect(started).toHaveLength(10);
 });
 
 test("a request is refused for numbers that mean nothing", () => {

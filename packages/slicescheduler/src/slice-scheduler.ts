@@ -2,7 +2,7 @@ import type { Executor, ExecutorEvent } from "@slicescheduler/executor";
 import type { TemplateSpec } from "@slicescheduler/gmg";
 import { MasterCore } from "./core.ts";
 import { InstanceCancelledError, InvalidOptionsError, SliceSchedulerError } from "./errors.ts";
-import type { MasterEvent, Notice, Notices, TimeEvent } from "./events.ts";
+import type { ApplicationEvent, MasterEvent, Notice, Notices, TimeEvent } from "./events.ts";
 import { type Explanation, explainInstance } from "./explain.ts";
 import { GuardedEmitter } from "./guarded-emitter.ts";
 import type {
@@ -17,6 +17,7 @@ import type {
 import { InstanceRecord } from "./instance-record.ts";
 import { checkOptions, type SliceSchedulerOptions } from "./options.ts";
 import { type MasterStats, masterStats } from "./stats.ts";
+import { type Plan, type PlanOptions, planAhead, type WhatIf, whatIf } from "./what-if.ts";
 
 /**
  * The master: one graph of the cluster, one scheduler, one executor, behind one class. Templates are registered once;
@@ -80,26 +81,14 @@ export class SliceScheduler extends GuardedEmitter<Notices> {
     template: TemplateHandle<Spec>,
     options: SubmitOptions<Spec>,
   ): InstanceHandle<Spec> {
-    const inputs = (options.inputs ?? {}) as Readonly<Record<string, OutputHandle>>;
-    const joined = options.request?.id ?? this.#requestOf(inputs);
-    if (joined !== undefined) this.#checkJoined(options, joined);
+    const joined = this.#joinedBy(options);
     const request = joined ?? this.#openRequest({ ...options, partitions: undefined }, true);
     const id = this.#nextInstance;
     const submittedNs = this.#now();
     // Instructions may settle it before `#ask` returns.
     this.#records.set(id, new InstanceRecord(submittedNs));
     try {
-      this.#ask({
-        type: "instanceSubmitted",
-        instance: id,
-        request,
-        template: template.name,
-        symbols: options.symbols,
-        inputs,
-        retain: options.retain ?? [],
-        partitions: options.partitions ?? null,
-        label: options.label ?? "",
-      });
+      this.#ask(this.#submissionEvent(template, options, id, request));
     } catch (error) {
       // What throws after it was taken on is the executor; then it is in the graph and keeps its record.
       if (this.#core.graph.instance(id) === undefined) {
@@ -133,6 +122,25 @@ export class SliceScheduler extends GuardedEmitter<Notices> {
     return explainInstance(this.#core, instance, this.#now());
   }
 
+  /** What is decided next, and when what is there now will have ended, if nothing more is asked. Changes nothing. See `planAhead`. */
+  plan(options?: PlanOptions): Plan {
+    this.#checkOpen("plan");
+    return planAhead(this.#core, this.#now(), options);
+  }
+
+  /**
+   * What would happen if this were submitted now: when it starts and ends, and what it delays. Changes nothing. Throws INVALID_OPTIONS; why it
+   * would be refused is in the answer. See `whatIf`.
+   */
+  whatIf<Spec extends TemplateSpec>(
+    template: TemplateHandle<Spec>,
+    options: SubmitOptions<Spec>,
+    planOptions?: PlanOptions,
+  ): WhatIf {
+    this.#checkOpen("whatIf");
+    return whatIf(this.#core, this.#now(), () => this.#submissionEvents(template, options), planOptions);
+  }
+
   stats(): MasterStats {
     return masterStats(this.#core, this.#executor, this.#options.hostNowNs === undefined ? null : this.#hostNs);
   }
@@ -160,23 +168,58 @@ export class SliceScheduler extends GuardedEmitter<Notices> {
     options: OpenRequestOptions | (RequestOptions & { partitions: undefined }),
     endsWithInstances: boolean,
   ): number {
+    const event = this.#openingEvent(options, endsWithInstances);
+    this.#ask(event);
+    this.#nextRequest += 1;
+    return event.request;
+  }
+
+  /** What `submit` asks. */
+  #submissionEvents<Spec extends TemplateSpec>(
+    template: TemplateHandle<Spec>,
+    options: SubmitOptions<Spec>,
+  ): ApplicationEvent[] {
+    const joined = this.#joinedBy(options);
+    if (joined !== undefined) return [this.#submissionEvent(template, options, this.#nextInstance, joined)];
+    const opening = this.#openingEvent({ ...options, partitions: undefined }, true);
+    return [opening, this.#submissionEvent(template, options, this.#nextInstance, opening.request)];
+  }
+
+  #submissionEvent<Spec extends TemplateSpec>(
+    template: TemplateHandle<Spec>,
+    options: SubmitOptions<Spec>,
+    instance: number,
+    request: number,
+  ): ApplicationEvent {
+    const { symbols, priority, deadlineNs = null, label = "", partitions = null, retain = [] } = options;
+    return {
+      type: "instanceSubmitted",
+      instance,
+      request,
+      template: template.name,
+      symbols,
+      inputs: inputsOf(options),
+      retain,
+      partitions,
+      label,
+      rank: priority === undefined ? null : this.#rankOf(priority),
+      deadlineNs,
+    };
+  }
+
+  #openingEvent(
+    options: OpenRequestOptions | (RequestOptions & { partitions: undefined }),
+    endsWithInstances: boolean,
+  ): Extract<ApplicationEvent, { type: "requestOpened" }> {
     const { priority = this.#priorities[0] as string, deadlineNs, label, partitions } = options;
     checkTimes(options);
-    const rank = this.#priorities.indexOf(priority);
-    if (rank < 0) {
-      throw new SliceSchedulerError(
-        "UNKNOWN_PRIORITY",
-        `there is no priority class ${JSON.stringify(priority)}; the classes are ${this.#priorities.join(", ")}`,
-        { priority },
-      );
-    }
     const { limits, concurrentInstances = 2, chains = 1, mayPause = false } = options as OpenRequestOptions;
-    const request = this.#nextRequest;
-    this.#ask({
+    return {
       type: "requestOpened",
-      request,
+      request: this.#nextRequest,
       label: label ?? "",
-      rank,
+      rank: this.#rankOf(priority),
+      tenant: options.tenant ?? "",
       deadlineNs: deadlineNs ?? null,
       failAtDeadline: options.failAtDeadline ?? false,
       queueTimeoutNs: options.queueTimeoutNs ?? null,
@@ -186,31 +229,24 @@ export class SliceScheduler extends GuardedEmitter<Notices> {
       mayPause,
       partitions: partitions ?? null,
       endsWithInstances,
-    });
-    this.#nextRequest += 1;
-    return request;
+    };
   }
 
-  /** A request has one priority and one deadline; an instance that joins it may repeat them and not change them. */
-  #checkJoined({ priority, deadlineNs }: RequestOptions, id: number): void {
-    const request = this.#core.graph.request(id);
-    const itsPriority = this.#priorities[request.rank];
-    if (priority !== undefined && priority !== itsPriority) {
-      throw new SliceSchedulerError(
-        "PRIORITY_MISMATCH",
-        `request ${id} has priority ${JSON.stringify(itsPriority)}, and an instance was submitted to it with ` +
-          `${JSON.stringify(priority)}; leave it out, or open another request`,
-        { request: id, priority },
-      );
-    }
-    if (deadlineNs !== undefined && deadlineNs !== request.deadlineNs) {
-      throw new SliceSchedulerError(
-        "DEADLINE_MISMATCH",
-        `request ${id} has deadline ${request.deadlineNs} ns, and an instance was submitted to it with ${deadlineNs} ns; leave it ` +
-          "out, or open another request",
-        { request: id, deadlineNs },
-      );
-    }
+  /** The request that an instance joins; undefined when it gets one of its own. */
+  #joinedBy<Spec extends TemplateSpec>(options: SubmitOptions<Spec>): number | undefined {
+    const joined = options.request?.id ?? this.#requestOf(inputsOf(options));
+    if (joined !== undefined) checkJoined(options, joined);
+    return joined;
+  }
+
+  #rankOf(priority: string): number {
+    const rank = this.#priorities.indexOf(priority);
+    if (rank >= 0) return rank;
+    throw new SliceSchedulerError(
+      "UNKNOWN_PRIORITY",
+      `there is no priority class ${JSON.stringify(priority)}; the classes are ${this.#priorities.join(", ")}`,
+      { priority },
+    );
   }
 
   #closeRequest(request: number): void {
@@ -241,7 +277,7 @@ export class SliceScheduler extends GuardedEmitter<Notices> {
 
   /** An event of the application: refused with an error before anything changes, or carried out at once. */
   #ask(event: MasterEvent): void {
-    if (this.#closed) throw new SliceSchedulerError("CLOSED", `the scheduler is closed and takes no ${event.type}`);
+    this.#checkOpen(event.type);
     if (event.type === "instanceSubmitted") this.#nextInstance = event.instance + 1;
     const outermost = !this.#asking;
     this.#asking = true;
@@ -251,6 +287,10 @@ export class SliceScheduler extends GuardedEmitter<Notices> {
       if (outermost) this.#asking = false;
     }
     if (this.#notices.length > 0) queueMicrotask(() => this.#tell());
+  }
+
+  #checkOpen(what: string): void {
+    if (this.#closed) throw new SliceSchedulerError("CLOSED", `the scheduler is closed and takes no ${what}`);
   }
 
   /** An event of the executor or of its clock, which may come while another one is being handled: then it waits its turn. */
@@ -325,6 +365,18 @@ export class SliceScheduler extends GuardedEmitter<Notices> {
     this.#nowNs = Math.max(this.#nowNs, this.#executor.clock.nowNs());
     return this.#nowNs;
   }
+}
+
+function inputsOf<Spec extends TemplateSpec>({ inputs }: SubmitOptions<Spec>): Readonly<Record<string, OutputHandle>> {
+  return (inputs ?? {}) as Readonly<Record<string, OutputHandle>>;
+}
+
+/** What only a request has. */
+function checkJoined({ tenant, failAtDeadline, queueTimeoutNs }: RequestOptions, request: number): void {
+  const faults = Object.entries({ tenant, failAtDeadline, queueTimeoutNs }).flatMap(([name, value]) =>
+    value === undefined ? [] : [`${name}: is an option of a request, and the instance joins request ${request}`],
+  );
+  if (faults.length > 0) throw new InvalidOptionsError(faults);
 }
 
 function checkTimes({ deadlineNs, failAtDeadline, queueTimeoutNs }: RequestOptions): void {

@@ -1,6 +1,6 @@
-import { Arbiter, type ArbitrationOptions } from "@slicescheduler/arbitration";
+import { Arbiter, type ArbitrationOptions, type Topology } from "@slicescheduler/arbitration";
 import type { ExecutorEvent } from "@slicescheduler/executor";
-import { type GlobalMappingGraph, InvariantBrokenError, type TransferNode } from "@slicescheduler/gmg";
+import { type Cluster, type GlobalMappingGraph, InvariantBrokenError, type TransferNode } from "@slicescheduler/gmg";
 import type { Predictor } from "@slicescheduler/scheduler";
 import type { Outbox } from "./outbox.ts";
 
@@ -11,7 +11,7 @@ export class TransferDesk {
   readonly #graph: GlobalMappingGraph;
   readonly #predictor: Predictor;
   readonly #outbox: Outbox;
-  readonly #arbiter: Arbiter;
+  #arbiter: Arbiter;
   /** Those whose receive buffer did not fit. */
   readonly #starved = new Set<TransferNode>();
 
@@ -24,16 +24,16 @@ export class TransferDesk {
     this.#graph = graph;
     this.#predictor = predictor;
     this.#outbox = outbox;
-    const { cluster } = graph;
-    this.#arbiter = new Arbiter(
-      {
-        accelerators: cluster.accelerators.length,
-        portCapacity: cluster.accelerators.map((accelerator) => accelerator.copyEngines),
-        linkCapacity: cluster.linkCapacity,
-        route: (source, destination) => cluster.route(source, destination),
-      },
-      options,
-    );
+    this.#arbiter = new Arbiter(topologyOf(graph.cluster), options);
+  }
+
+  /** Goes on where another one is, over a copy of its graph. */
+  continueFrom(other: TransferDesk): void {
+    this.#arbiter = Arbiter.load(topologyOf(this.#graph.cluster), other.#arbiter.save());
+    for (const { number } of other.#starved) {
+      const transfer = this.#graph.transfer(number);
+      if (transfer !== undefined) this.#starved.add(transfer);
+    }
   }
 
   /** Whether some receive buffer waits for memory. */
@@ -44,7 +44,7 @@ export class TransferDesk {
   intent(transfer: TransferNode, nowNs: number): void {
     const { number, source, destination, rank, tensor } = transfer;
     this.#arbiter.intent({ transfer: number, source, destination, bytes: tensor.bytes, rank }, nowNs);
-    transfer.state = "intended";
+    this.#graph.transferIntended(transfer, nowNs);
   }
 
   /** @param onFailure Called before what waits for the data fails, with the reason. */
@@ -135,4 +135,13 @@ export class TransferDesk {
     const value = { transfer: number, tensor: tensor.id, source, destination, bytes, observedNs, atNs: nowNs };
     this.#outbox.tell("transferDone", value);
   }
+}
+
+function topologyOf(cluster: Cluster): Topology {
+  return {
+    accelerators: cluster.accelerators.length,
+    portCapacity: cluster.accelerators.map((accelerator) => accelerator.copyEngines),
+    linkCapacity: cluster.linkCapacity,
+    route: (source, destination) => cluster.route(source, destination),
+  };
 }

@@ -71,6 +71,7 @@ export class RunWatcher {
     scheduler.on("operatorStarted", (notice) => this.#started(notice));
     scheduler.on("operatorDone", (notice) => this.#ended(notice, "done"));
     scheduler.on("operatorFailed", (notice) => this.#ended(notice, "failed"));
+    scheduler.on("operatorWithdrawn", (notice) => this.#withdrawn(notice));
     scheduler.on("transferDone", ({ atNs }) => this.#advance(atNs, "a transfer"));
     scheduler.on("acceleratorLost", ({ accelerator, atNs }) => this.#lost(accelerator, atNs));
     scheduler.on("instanceDone", (notice) => this.#settled(notice, "done"));
@@ -194,6 +195,17 @@ export class RunWatcher {
     } else if (to === "done") this.#violated(`${words} was done and did not run there`);
     instance.states[notice.operator] = to;
     if (to === "done") instance.everDone.add(notice.operator);
+  }
+
+  /** It was taken back; an instance of which nothing is left may be laid elsewhere. */
+  #withdrawn(notice: Notices["operatorWithdrawn"]): void {
+    const { words, instance } = this.#find(notice, "was withdrawn");
+    if (instance === undefined) return;
+    const { states, allowed } = instance;
+    if (states[notice.operator] !== "issued")
+      this.#violated(`${words} was withdrawn when it was ${states[notice.operator]}`);
+    states[notice.operator] = "unissued";
+    if (states.every((state) => state === "unissued")) instance.partitions = allowed;
   }
 
   /** What was there is not there any more; everything may have to be laid anew. */

@@ -1,19 +1,20 @@
 /**
- * A master that decides once: everything is laid and issued at time 0, by the graph and the arbiter alone; afterwards it only
- * reports to both what the executor says. So what follows is settled by the rules, and can be compared with a simulation.
+ * A master that decides by lot: what it is told to is laid and issued at time 0, by the graph and the arbiter alone; afterwards it
+ * only reports to both what the executor says, unless it is given a batch more. So what follows is settled by the rules, and can be
+ * compared with a simulation.
  */
 import { Arbiter, type ArbitrationOptions, type Topology } from "@slicescheduler/arbitration";
 import { type ExecutorEvent, type ExecutorInstruction, SimulatedTime, virtualExecutor } from "@slicescheduler/executor";
 import {
   type Cluster,
   type ClusterSpec,
+  type CompiledPartition,
   compileCluster,
   GlobalMappingGraph,
   type InstanceNode,
   type OperatorNode,
   SubmissionError,
   type TemplateSpec,
-  type TensorNode,
 } from "@slicescheduler/gmg";
 import { type Durations, operatorNs, type Workload } from "../src/index.ts";
 
@@ -25,6 +26,11 @@ export interface MiniWorld {
   readonly arbitration: ArbitrationOptions;
   /** Choices among the frontier and the partitions, in turn. */
   readonly picks: readonly number[];
+}
+
+export interface Choice {
+  readonly operator: OperatorNode;
+  readonly partition: CompiledPartition;
 }
 
 /** When something began and ended; −1 before. */
@@ -43,15 +49,13 @@ export class MiniMaster {
   readonly operators = new Map<number, Span>();
   /** By transfer number. */
   readonly transfers = new Map<number, Span & { raisedNs: number }>();
-  /** Every tensor in order of its number, with what it continues: nodes forget that in time. */
-  readonly tensors = new Map<TensorNode, TensorNode | null>();
   readonly #world: MiniWorld;
   readonly #arbiter: Arbiter;
   readonly #plan: ExecutorInstruction[] = [];
   #picked = 0;
 
-  /** Lays everything that has memory; the executor knows nothing of it before `begin`. */
-  constructor(world: MiniWorld) {
+  /** Lays so many operators, if there are as many that have memory; the executor knows nothing of them before `begin`. */
+  constructor(world: MiniWorld, operatorsMax: number = Number.POSITIVE_INFINITY) {
     this.#world = world;
     this.cluster = compileCluster(world.cluster);
     this.graph = new GlobalMappingGraph(this.cluster);
@@ -76,7 +80,11 @@ export class MiniMaster {
       }
     }
     this.#submit();
-    for (let placed = this.#placeOne(); placed !== undefined; placed = this.#placeOne()) this.#plan.push(...placed);
+    while (this.operators.size < operatorsMax) {
+      const choice = this.choose();
+      if (choice === undefined) break;
+      this.#plan.push(...this.#issue([choice.operator], choice.partition));
+    }
   }
 
   /** Gives the executor everything at once; the first operators start. */
@@ -84,13 +92,43 @@ export class MiniMaster {
     this.executor.execute(this.#plan);
   }
 
-  exactNs(operator: OperatorNode): number {
-    const { instance, index } = operator;
+  /** The number that the next transfer will get. */
+  get nextTransferNumber(): number {
+    return this.graph.snapshot().counters.nextTransfer;
+  }
+
+  /** One operator of the frontier and a partition that has memory for it; undefined where there is none. */
+  choose(): Choice | undefined {
+    const candidates = [...this.graph.unscheduledFrontier].flatMap((operator) =>
+      this.graph
+        .placementOptions(operator)
+        .flatMap(({ partition, shortage }) => (shortage === null ? [{ operator, partition }] : [])),
+    );
+    return candidates[this.#pick(Math.max(1, candidates.length))];
+  }
+
+  /** Issues a batch now. */
+  give(batch: readonly OperatorNode[], partition: CompiledPartition): void {
+    this.executor.execute(this.#issue(batch, partition));
+  }
+
+  /** Takes an operator back that has not started, with all that needs it. */
+  recall(pick: number): void {
+    const waiting = [...this.graph.issuedOperators()].filter(
+      ({ startedNs, state, recalled }) => startedNs < 0 && state === "issued" && !recalled,
+    );
+    const operator = waiting[pick % Math.max(1, waiting.length)];
+    if (operator === undefined) return;
+    this.graph.recall(operator);
+    this.executor.execute(this.#effects());
+  }
+
+  exactNs({ instance, index }: OperatorNode, accelerator: number): number {
     return operatorNs(this.#world.durations, {
       template: instance.template.name,
       operator: index,
       symbols: instance.binding.symbols,
-      accelerator: this.cluster.accelerators[operator.accelerator] as Cluster["accelerators"][number],
+      accelerator: this.cluster.accelerators[accelerator] as Cluster["accelerators"][number],
     });
   }
 
@@ -148,41 +186,35 @@ export class MiniMaster {
           allowedPartitions: partitions,
           label: "",
         };
-        const instance = this.graph.insert(submission, id, 0);
-        taken.set(index, instance);
-        this.#note(instance);
+        taken.set(index, this.graph.insert(submission, id, 0));
       } catch (error) {
         if (!(error instanceof SubmissionError)) throw error;
       }
     }
   }
 
-  #note({ operators }: InstanceNode): void {
-    const tensors = operators.flatMap(({ outputs }) => outputs).sort((a, b) => a.id - b.id);
-    for (const tensor of tensors) this.tensors.set(tensor, tensor.aliases);
+  #issue(batch: readonly OperatorNode[], partition: CompiledPartition): ExecutorInstruction[] {
+    const issues = batch.map((operator): ExecutorInstruction => {
+      const issued = this.graph.issue(operator, partition, this.time.nowNs());
+      this.operators.set(issued.issueNumber, { startNs: -1, doneNs: -1 });
+      return { type: "issue", activated: true, ...issued };
+    });
+    return [...issues, ...this.#effects()];
   }
 
-  #placeOne(): ExecutorInstruction[] | undefined {
-    const candidates = [...this.graph.unscheduledFrontier].flatMap((operator) =>
-      this.graph
-        .placementOptions(operator)
-        .flatMap(({ partition, shortage }) => (shortage === null ? [{ operator, partition }] : [])),
-    );
-    const choice = candidates[this.#pick(Math.max(1, candidates.length))];
-    if (choice === undefined) return undefined;
-    const issued = this.graph.issue(choice.operator, choice.partition, 0);
-    this.operators.set(issued.issueNumber, { startNs: -1, doneNs: -1 });
-    return [{ type: "issue", activated: true, ...issued }, ...this.#releases()];
-  }
-
-  #releases(): ExecutorInstruction[] {
-    return this.graph.takeEffects().releases.map((copy) => ({ type: "release", ...copy }));
+  #effects(): ExecutorInstruction[] {
+    const { releases, holds, withdrawals } = this.graph.takeEffects();
+    return [
+      ...releases.map((copy): ExecutorInstruction => ({ type: "release", ...copy })),
+      ...holds.map((copy): ExecutorInstruction => ({ type: "hold", ...copy })),
+      ...withdrawals.map((issueNumber): ExecutorInstruction => ({ type: "withdraw", issueNumber })),
+    ];
   }
 
   #deliver(event: ExecutorEvent): void {
     const nowNs = this.time.nowNs();
     this.#report(event, nowNs);
-    const instructions = this.#releases();
+    const instructions = this.#effects();
     if (event.type === "recvReady") instructions.push({ type: "activateSend", transfer: event.transfer });
     for (const selection of this.#arbiter.select(nowNs)) {
       const { id: tensor } = this.#transfer(selection.transfer).tensor;
@@ -196,7 +228,7 @@ export class MiniMaster {
       for (const number of event.transfers) {
         const transfer = this.#transfer(number);
         const { source, destination, rank, tensor } = transfer;
-        transfer.state = "intended";
+        this.graph.transferIntended(transfer, nowNs);
         this.transfers.set(number, { raisedNs: nowNs, startNs: -1, doneNs: -1 });
         this.#arbiter.intent({ transfer: number, source, destination, rank, bytes: tensor.bytes }, nowNs);
       }
@@ -224,6 +256,12 @@ export class MiniMaster {
       case "operatorDone":
         this.graph.operatorDone(this.#issued(event.issueNumber), nowNs);
         span(this.operators, event.issueNumber).doneNs = nowNs;
+        return;
+      case "withdrawn":
+        this.graph.operatorWithdrawn(this.#issued(event.issueNumber), nowNs);
+        return;
+      case "transferCancelled":
+        this.graph.transferCancelled(this.#transfer(event.transfer), nowNs);
         return;
       default:
         throw new Error(`with memory claimed and no faults there is no ${event.type}`);

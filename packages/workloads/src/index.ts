@@ -1,3 +1,15 @@
+export { type BatchedOutcome, type BatchedReplayOptions, replayBatched } from "./batched/driver.ts";
+export { lightStepTokensMax, stepOperatorNs } from "./batched/durations.ts";
+export { type BatchedComparison, compareBatched, type Interference, type SliceFigures } from "./batched/figures.ts";
+export {
+  type BatchedLane,
+  type BatchedLaneGroup,
+  type BatchedPolicy,
+  type BatchedPolicyTerms,
+  batchedPolicy,
+  batchedPolicyNames,
+} from "./batched/policies.ts";
+export type { SequenceLengths } from "./batched/sequence.ts";
 export { type ColocationClusterOptions, colocationCluster } from "./colocation/cluster.ts";
 export {
   type ColocationDurations,
@@ -17,10 +29,19 @@ export {
   WorkloadError,
   type WorkloadErrorCode,
 } from "./errors.ts";
-export { pipelinePartitions } from "./llama/partitions.ts";
+export { pipelinePartitions, spreadPartitions } from "./llama/partitions.ts";
 export { type LlamaShape, llama3_8b } from "./llama/shape.ts";
-export { type DecodeSpec, type LlamaOptions, llamaDecode, llamaPrefill, type PrefillSpec } from "./llama/templates.ts";
+export {
+  type DecodeSpec,
+  type ExtendSpec,
+  type LlamaOptions,
+  llamaDecode,
+  llamaExtend,
+  llamaPrefill,
+  type PrefillSpec,
+} from "./llama/templates.ts";
 export { type Comparison, comparePolicies, type Ratios, type SloThreshold } from "./metrics/compare.ts";
+export { medianComparison, type Range, type SeedsComparison, type Spread } from "./metrics/median.ts";
 export { type Percentiles, percentileOfSorted, percentiles } from "./metrics/percentile.ts";
 export { type PolicyResult, policyResult } from "./metrics/result.ts";
 export { azureAttribution } from "./profiles/attribution.ts";
@@ -31,8 +52,10 @@ export type { ArrivalProfile, LengthProfile, WorkloadProfile } from "./profiles/
 export { fmix32, type Random, seededRandom } from "./random.ts";
 export { colocationShare, idleSlicesShare, recipeB, recipeB48 } from "./recipes/b48.ts";
 export { colocationOffline, type OfflineLoad, offlineRequests } from "./recipes/offline.ts";
+export { type RecipeCOptions, recipeC, recipeCShare } from "./recipes/recipe-c.ts";
 export { requestsByArrival, shortened, type Workload, type WorkloadRequest } from "./recipes/types.ts";
 export { assertReplaySound, replayFailures } from "./replay/checks.ts";
+export type { Disturbance } from "./replay/disturbance.ts";
 export { type ReplayOptions, replay } from "./replay/driver.ts";
 export type { EngineListener, EngineRequest, EngineRequestOptions, ReplayEngine } from "./replay/engine.ts";
 export { assertModelFits, type FitDemand } from "./replay/fit.ts";
@@ -45,6 +68,7 @@ export {
   type PolicyTerms,
   policyNames,
   type ReplayPolicy,
+  type ReplayScheduling,
   type RequestClass,
   replayPolicy,
 } from "./replay/policy.ts";

@@ -3,7 +3,7 @@
  * 0 and 1, −1 stands for none, as in the adders of `Simulator`. `starts` says where each candidate begins; what lies before the
  * first is the base:
  *
- *     BEGIN nowNs accelerators (capacityBytes fixedBytes usedBytes granularityBytes)…   then the base's calls
+ *     BEGIN nowNs accelerators (capacityBytes fixedBytes granularityBytes)…   then the base's calls
  *     calls of candidate 0 | calls of candidate 1 | …
  */
 import { SimulatorError } from "../errors.ts";
@@ -21,6 +21,7 @@ export const SET_READY_SINCE = 7;
 export const SET_TRANSFERRING = 8;
 export const SET_INTENT_SINCE = 9;
 export const SET_HELD = 10;
+export const ADD_TRANSFER = 11;
 
 /** Makes the calls written from `at` to `end`. The first that is refused ends it with its error. */
 export function replay(to: Simulator, words: Float64Array, at: number, end: number): void {
@@ -40,8 +41,8 @@ function replayOne(to: Simulator, words: Float64Array, at: number): number {
       to.addTensor(word(1), word(2), word(3) === 1, word(4) as SimTensor | -1);
       return at + 5;
     case ADD_COPY:
-      to.addCopy(tensor, word(2), word(3) === 1);
-      return at + 4;
+      to.addCopy(tensor, word(2), word(3) === 1, word(4) as SimTensor | -1);
+      return at + 5;
     case ADD_OPERATOR:
       to.addOperator(word(1), word(2), word(3), word(4), word(5));
       return at + 6;
@@ -57,6 +58,9 @@ function replayOne(to: Simulator, words: Float64Array, at: number): number {
     case SET_READY_SINCE:
       to.setReadySince(operator, word(2));
       return at + 3;
+    case ADD_TRANSFER:
+      to.addTransfer(tensor, word(2), word(3), word(4));
+      return at + 5;
     case SET_TRANSFERRING:
       to.setTransferring(tensor, word(2), word(3), word(4));
       return at + 5;
@@ -71,14 +75,13 @@ function replayOne(to: Simulator, words: Float64Array, at: number): number {
 }
 
 function replayBegin(to: Simulator, words: Float64Array, at: number): number {
-  const end = at + 3 + 4 * (words[at + 2] as number);
+  const end = at + 3 + 3 * (words[at + 2] as number);
   const states: AcceleratorState[] = [];
-  for (let each = at + 3; each < end; each += 4) {
+  for (let each = at + 3; each < end; each += 3) {
     states.push({
       capacityBytes: words[each] as number,
       fixedBytes: words[each + 1] as number,
-      usedBytes: words[each + 2] as number,
-      granularityBytes: words[each + 3] as number,
+      granularityBytes: words[each + 2] as number,
     });
   }
   to.begin(words[at + 1] as number, states);

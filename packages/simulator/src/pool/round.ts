@@ -44,11 +44,10 @@ export class Round {
     this.#used = this.#operators = this.#tensors = 0;
     this.#baseOperators = this.#baseTensors = this.#candidates = 0;
     const { length } = accelerators;
-    this.#words = grown(this.#words, 3 + 4 * length);
+    this.#words = grown(this.#words, 3 + 3 * length);
     this.#write3(calls.BEGIN, nowNs, length);
-    for (const { capacityBytes, fixedBytes, usedBytes = 0, granularityBytes = 1 } of accelerators) {
-      this.#write3(capacityBytes, fixedBytes, usedBytes);
-      this.#words[this.#used++] = granularityBytes;
+    for (const { capacityBytes, fixedBytes, granularityBytes = 1 } of accelerators) {
+      this.#write3(capacityBytes, fixedBytes, granularityBytes);
     }
   }
 
@@ -75,10 +74,10 @@ export class Round {
   }
 
   /** As `Simulator.addCopy`. */
-  addCopy(tensor: SimTensor, accelerator: number, held: boolean): void {
-    this.#reserve(4);
-    this.#write2(calls.ADD_COPY, tensor);
-    this.#write2(accelerator, held ? 1 : 0);
+  addCopy(tensor: SimTensor, accelerator: number, held: boolean, aliases: SimTensor | -1 = -1): void {
+    this.#reserve(5);
+    this.#write3(calls.ADD_COPY, tensor, accelerator);
+    this.#write2(held ? 1 : 0, aliases);
   }
 
   /** As `Simulator.addOperator`. */
@@ -126,6 +125,14 @@ export class Round {
   setReadySince(operator: SimOperator, sinceNs: number): void {
     this.#reserve(3);
     this.#write3(calls.SET_READY_SINCE, operator, sinceNs);
+  }
+
+  /** As `Simulator.addTransfer`. */
+  addTransfer(tensor: SimTensor, source: number, destination: number, rank: number): void {
+    this.#reserve(5);
+    if (tensor >= 0 && tensor < this.#tensors) this.#ask(source, destination, this.#tensorBytes[tensor] as number);
+    this.#write3(calls.ADD_TRANSFER, tensor, source);
+    this.#write2(destination, rank);
   }
 
   /** As `Simulator.setTransferring`. */

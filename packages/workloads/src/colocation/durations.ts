@@ -19,9 +19,10 @@ export interface ColocationDurations {
 }
 
 export interface ColocationDurationsOptions {
-  /** Names of the prefill template and the decode template. */
+  /** Names of the templates: prefill, decode, and prefill in further pieces if there is one. */
   readonly prefill: string;
   readonly decode: string;
+  readonly extend?: string;
   /** Default 8. */
   readonly layersPerOperator?: number;
 }
@@ -33,9 +34,15 @@ export function colocationDurations(options: ColocationDurationsOptions): Coloca
   return {
     operatorNs(template, symbols) {
       if (template === options.decode) return decodeNs;
-      if (template !== options.prefill) throw new TypeError(`no true duration is known for template "${template}"`);
+      if (template !== options.prefill && template !== options.extend)
+        throw new TypeError(`no true duration is known for template "${template}"`);
       return Math.max(1, Math.round(layers * prefillNsPerTokenPerEightLayers * (symbols["tokens"] ?? 0)));
     },
-    transferNs: (bytes) => linkLatencyNs + Math.ceil(bytes / (linkBytesPerSecond / 1e9)),
+    transferNs: colocationTransferNs,
   };
+}
+
+/** True nanoseconds of a transfer between any two accelerators, before noise. */
+export function colocationTransferNs(bytes: number): number {
+  return linkLatencyNs + Math.ceil(bytes / (linkBytesPerSecond / 1e9));
 }

@@ -34,3 +34,18 @@ export function pipelinePartitions(
     }));
   });
 }
+
+/**
+ * Pipelines that take one accelerator of each consecutive group, where the cluster has a multiple of the operators: with four
+ * operators on eight accelerators `spread0` is the first, third, fifth and seventh, `spread1` the others. Empty elsewhere.
+ */
+export function spreadPartitions(cluster: ClusterSpec, operators: number): PartitionSpec[] {
+  const names = cluster.accelerators.map((accelerator) => accelerator.name);
+  const stride = names.length / operators;
+  if (!Number.isInteger(stride) || stride < 2) return [];
+  return Array.from({ length: stride }, (_, offset) => ({
+    name: `spread${offset}`,
+    accelerators: names.filter((_name, index) => index % stride === offset),
+    layout: Array.from({ length: operators }, (_operator, index) => index),
+  }));
+}

@@ -1,7 +1,8 @@
 import { compileCluster, compileTemplate } from "@slicescheduler/gmg";
 import { describe, expect, test } from "vitest";
 import { colocationCluster } from "../colocation/cluster.ts";
-import { llamaDecode, llamaPrefill } from "./templates.ts";
+import { spreadPartitions } from "./partitions.ts";
+import { llamaDecode, llamaExtend, llamaPrefill } from "./templates.ts";
 
 const spec = colocationCluster();
 const cluster = compileCluster(spec);
@@ -10,7 +11,7 @@ const decode = compileTemplate(llamaDecode({ cluster: spec }), cluster);
 
 const layersBytes = 8 * 436_224_000;
 const embeddingBytes = 1_050_673_152;
-const indexOfOutput = (template: typeof prefill | typeof decode, operator: number, name: string): number =>
+const indexOfOutput = (template: Pick<typeof prefill, "operators">, operator: number, name: string): number =>
   template.operators[operator]?.outputs.findIndex((output) => output.name === name) ?? -1;
 
 describe("Llama 3 8B in operators of eight layers", () => {
@@ -56,6 +57,31 @@ describe("Llama 3 8B in operators of eight layers", () => {
     expect(bytes).toEqual([layersBytes + embeddingBytes, layersBytes, layersBytes, layersBytes + embeddingBytes]);
   });
 
+  test("other numbers of layers per operator name the same weights: each layer, embedding and head once", () => {
+    const named = (layersPerOperator: number): Map<string, number> => {
+      const { operators } = llamaPrefill({ cluster: spec, layersPerOperator });
+      return new Map(operators.flatMap((operator) => Object.entries(operator.weights ?? {})));
+    };
+    expect(named(8).size).toBe(34);
+    expect(new Map([...named(4)].sort())).toEqual(new Map([...named(8)].sort()));
+  });
+
+  test("a further piece of a prompt continues the cache, needs no token, and costs what the rest of the prefill costs", () => {
+    const extend = compileTemplate(llamaExtend({ cluster: spec }), cluster);
+    expect(extend.inputs.map((input) => input.name)).toEqual(["kv"]);
+    const piece = extend.bind({ tokens: 300, past: 700 });
+    const whole = prefill.bind({ tokens: 1000 });
+    const first = prefill.bind({ tokens: 700 });
+    extend.operators.forEach((operator, index) => {
+      const kv = indexOfOutput(extend, index, "kv");
+      expect(operator.inputs[operator.outputs[kv]?.aliases ?? -1]?.slot).toBe(index);
+      expect(piece.outputBytes(index, kv)).toBe(whole.outputBytes(index, indexOfOutput(prefill, index, "kv")));
+      // The head works once per piece, on the last token only.
+      const headFlops = index === 3 ? embeddingBytes : 0;
+      expect(first.flops(index) + piece.flops(index) - headFlops).toBe(whole.flops(index));
+    });
+  });
+
   test("the prior's figures: two operations per weight and token, weights read once", () => {
     const binding = prefill.bind({ tokens: 1000 });
     expect(binding.flops(1)).toBe(1000 * layersBytes + 500_000 * 8 * 4 * 4096);
@@ -86,6 +112,15 @@ describe("options", () => {
     const eight = template.partitions.find((partition) => partition.name === "eight0");
     expect(eight?.acceleratorOf).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
     expect(template.partitions.find((p) => p.name === "quad1")?.acceleratorOf).toEqual([4, 4, 5, 5, 6, 6, 7, 7]);
+  });
+
+  test("spread partitions take one accelerator of each group", () => {
+    expect(spreadPartitions(spec, 4).map(({ name, accelerators, layout }) => [name, accelerators, layout])).toEqual([
+      ["spread0", ["a0", "a2", "a4", "a6"], [0, 1, 2, 3]],
+      ["spread1", ["a1", "a3", "a5", "a7"], [0, 1, 2, 3]],
+    ]);
+    expect(spreadPartitions(spec, 8)).toEqual([]);
+    expect(spreadPartitions(colocationCluster({ accelerators: 6 }), 4)).toEqual([]);
   });
 
   test.each([

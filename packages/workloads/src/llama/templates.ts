@@ -1,4 +1,7 @@
-/** One forward pass of a Llama-like model as graph templates: a prefill of `tokens`, and a decode step after `past` tokens. */
+/**
+ * One forward pass of a Llama-like model as graph templates: a prefill of `tokens`, its continuation by a further piece of the
+ * prompt, and a decode step after `past` tokens.
+ */
 import type { ClusterSpec, OperatorSpec, TemplateSpec, TensorSpec } from "@slicescheduler/gmg";
 import { InvalidOptionError } from "../errors.ts";
 import { pipelinePartitions } from "./partitions.ts";
@@ -23,11 +26,12 @@ export interface LlamaOptions {
   readonly layersPerOperator?: number;
   /** Accelerators per candidate pipeline. Default pairs and quads, `[2, 4]`. */
   readonly partitionSizes?: readonly number[];
-  /** Default `"llama3-8b/prefill"` or `"llama3-8b/decode"`; two templates of one scheduler need two names. */
+  /** Default `"llama3-8b/prefill"`, `"…/extend"` or `"…/decode"`; two templates of one scheduler need two names. */
   readonly name?: string;
 }
 
 export type PrefillSpec = TemplateSpec<"tokens", never, "kv" | "token">;
+export type ExtendSpec = TemplateSpec<"tokens" | "past", "kv", "kv" | "token">;
 export type DecodeSpec = TemplateSpec<"past", "kv" | "token", "kv" | "token">;
 
 /**
@@ -40,6 +44,23 @@ export function llamaPrefill(options: LlamaOptions): PrefillSpec {
     name: options.name ?? `${plan.shape.name}/prefill`,
     symbols: ["tokens"],
     operators: plan.groups.map((group) => operatorOf(plan, group, prefillPass)),
+    outputs: outputsOf(plan),
+    partitions: pipelinePartitions(options.cluster, plan.groups.length, options.partitionSizes),
+  };
+}
+
+/**
+ * Prefill of `tokens` further prompt tokens (at least 1) after `past` that are in the KV cache (at least 1), so that a long prompt is
+ * worked off in pieces. Input `kv` is that of the piece before, continued in place. Its `token` counts after the last piece only.
+ * Errors: INVALID_OPTION.
+ */
+export function llamaExtend(options: LlamaOptions): ExtendSpec {
+  const plan = planOf(options);
+  return {
+    name: options.name ?? `${plan.shape.name}/extend`,
+    symbols: ["tokens", "past"],
+    inputs: { kv: plan.groups.map(() => kvTensor(plan, "past")) },
+    operators: plan.groups.map((group) => operatorOf(plan, group, extendPass)),
     outputs: outputsOf(plan),
     partitions: pipelinePartitions(options.cluster, plan.groups.length, options.partitionSizes),
   };
@@ -71,15 +92,18 @@ interface Plan {
 interface Group {
   readonly index: number;
   readonly name: string;
+  readonly firstLayer: number;
   readonly isFirst: boolean;
   readonly isLast: boolean;
 }
 
-/** What differs between the two templates: expressions over their symbols. */
+/** What differs between the templates: expressions over their symbols. */
 interface Pass {
   readonly newTokens: string;
   readonly cachedTokens: string;
   readonly continuesKv: boolean;
+  /** Whether it starts from the token of the pass before; a prompt comes from outside the graph. */
+  readonly readsToken: boolean;
   /** Pairs of tokens that attend, new to cached; of a prefill each token sees half of the prompt on average. */
   readonly attentionPairs: string;
 }
@@ -88,12 +112,21 @@ const prefillPass: Pass = {
   newTokens: "tokens",
   cachedTokens: "tokens",
   continuesKv: false,
+  readsToken: false,
   attentionPairs: "ceilDiv(tokens * tokens, 2)",
+};
+const extendPass: Pass = {
+  newTokens: "tokens",
+  cachedTokens: "(past + tokens)",
+  continuesKv: true,
+  readsToken: false,
+  attentionPairs: "(tokens * past + ceilDiv(tokens * tokens, 2))",
 };
 const decodePass: Pass = {
   newTokens: "1",
   cachedTokens: "(past + 1)",
   continuesKv: true,
+  readsToken: true,
   attentionPairs: "(past + 1)",
 };
 
@@ -108,6 +141,7 @@ function planOf(options: LlamaOptions): Plan {
   const groups = Array.from({ length: count }, (_, index) => ({
     index,
     name: `layers${index * layersPerOperator}-${(index + 1) * layersPerOperator - 1}`,
+    firstLayer: index * layersPerOperator,
     isFirst: index === 0,
     isLast: index === count - 1,
   }));
@@ -119,7 +153,7 @@ function operatorOf(plan: Plan, group: Group, pass: Pass): OperatorSpec {
   const before = plan.groups[group.index - 1];
   const inputs: string[] = [];
   if (before !== undefined) inputs.push(`${before.name}.hidden`);
-  if (before === undefined && pass.continuesKv) inputs.push("token");
+  if (before === undefined && pass.readsToken) inputs.push("token");
   const kvInput = `kv[${group.index}]`;
   if (pass.continuesKv) inputs.push(kvInput);
   const kv = kvTensor(plan, pass.cachedTokens);
@@ -154,11 +188,15 @@ function kvTensor(plan: Plan, tokens: string): TensorSpec {
   return { shape: [tokens, layersPerOperator, 2, shape.kvHeads, shape.headDim], dtype: "bfloat16" };
 }
 
-/** Named after the model and its layers only, so that prefill, decode and all partitions share one residency. */
+/**
+ * Named after the model and the single layer only, so that all templates and partitions share one residency, those with other
+ * numbers of layers per operator included.
+ */
 function weightsOf(plan: Plan, group: Group): Record<string, number> {
   const { shape, layersPerOperator } = plan;
+  const layers = Array.from({ length: layersPerOperator }, (_, i) => group.firstLayer + i);
   return {
-    [`${shape.name}/${group.name}`]: layersPerOperator * layerWeightBytes(shape),
+    ...Object.fromEntries(layers.map((layer) => [`${shape.name}/layer${layer}`, layerWeightBytes(shape)])),
     ...(group.isFirst ? { [`${shape.name}/embedding`]: embeddingBytes(shape) } : {}),
     ...(group.isLast ? { [`${shape.name}/head`]: embeddingBytes(shape) } : {}),
   };

@@ -39,6 +39,7 @@ function outcome(change: Partial<ReplayOutcome> = {}): ReplayOutcome {
     ],
     operatorsDone: 8,
     rounds: 4,
+    simulatedOperators: 8,
     hostNsPerRound: null,
     leftInGraph: 0,
     standstills: 0,

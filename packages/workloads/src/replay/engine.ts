@@ -11,6 +11,10 @@ export interface EngineRequestOptions {
   readonly outputTokens: number;
   /** Names of the partitions it may be laid on. */
   readonly partitions: readonly string[];
+  /** Layers in one operator of its passes. */
+  readonly layersPerOperator: number;
+  /** A longer prompt is worked off in pieces of so many tokens; infinite: in one piece. */
+  readonly prefillTokensMax: number;
 }
 
 /** One request inside the engine; its passes form a chain through the KV cache. */

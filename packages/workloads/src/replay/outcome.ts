@@ -12,6 +12,8 @@ export interface ReplayOutcome {
   readonly accelerators: readonly AcceleratorOutcome[];
   readonly operatorsDone: number;
   readonly rounds: number;
+  /** Operators simulated for the rounds. */
+  readonly simulatedOperators: number;
   /** Wall time of a round in nanoseconds on this host, or null when it was not measured; never part of a result. */
   readonly hostNsPerRound: number | null;
   /** Instances, operators or requests the graph still holds. */

@@ -2,7 +2,8 @@ import { describe, expect, test } from "vitest";
 import { LaneQueues } from "./lanes.ts";
 import { policyNames, replayPolicy } from "./policy.ts";
 
-const partitions = ["pair0", "pair1", "pair2", "pair3", "quad0", "quad1"];
+const usual = ["pair0", "pair1", "pair2", "pair3", "quad0", "quad1"];
+const partitions = [...usual, "single0", "spread0", "spread1", "eight0"];
 
 describe("replayPolicy", () => {
   test("Static-Online pins each instance to its own pair, one request at a time", () => {
@@ -14,9 +15,63 @@ describe("replayPolicy", () => {
     );
   });
 
-  test("SliceScheduler leaves every partition open to both classes", () => {
+  test("SliceScheduler leaves pairs and quads open to both classes, without a limit", () => {
     const policy = replayPolicy("slicescheduler", { partitions, tenants: 4 });
-    for (const group of [policy.online, policy.offline]) expect(group?.lanes[0]?.partitions).toEqual(partitions);
+    for (const group of [policy.online, policy.offline]) {
+      expect(group?.lanes).toHaveLength(1);
+      expect(group?.lanes[0]).toMatchObject({ partitions: usual, concurrentRequestsMax: Number.POSITIVE_INFINITY });
+    }
+  });
+
+  test.each([
+    ["subset-share", [["quad0"]], 1, 4],
+    ["dual-share", [["quad0"], ["quad1"]], 1, 4],
+    ["full-share", [["spread0", "spread1"]], 1, 8],
+  ] as const)(
+    "%s: the online part is Static-Online's; its offline instances are serial, or filled stage by stage",
+    (name, places, serial, pipelined) => {
+      const online = replayPolicy("static-online", { partitions, tenants: 4 }).online;
+      for (const [policy, most] of [
+        [replayPolicy(name, { partitions, tenants: 4 }), serial],
+        [replayPolicy(`${name}-pipelined`, { partitions, tenants: 4 }), pipelined],
+      ] as const) {
+        expect(policy.online).toEqual(online);
+        expect(policy.offline?.lanes.map((lane) => lane.partitions)).toEqual(places);
+        expect(policy.offline?.lanes.map((lane) => lane.concurrentRequestsMax)).toEqual(places.map(() => most));
+      }
+    },
+  );
+
+  test("only Dual-Share, with its threshold, and SliceScheduler look ahead to the next online operator", () => {
+    const slices = new Map(
+      policyNames.map((name) => [name, replayPolicy(name, { partitions, tenants: 4 }).scheduling?.slices]),
+    );
+    for (const [name, of] of slices) {
+      if (name.startsWith("dual-share")) expect(of).toEqual({ toleranceNs: 400e6 });
+      else expect(of).toBe(name === "slicescheduler" ? undefined : false);
+    }
+  });
+
+  test("Full-Share's deep form has an operator of four layers on each accelerator", () => {
+    const { offline } = replayPolicy("full-share-deep", { partitions, tenants: 4 });
+    expect(offline).toMatchObject({
+      layersPerOperator: 4,
+      lanes: [{ partitions: ["eight0"], concurrentRequestsMax: 1 }],
+    });
+  });
+
+  test("each policy carries the name it is asked for, and says in a line what it does", () => {
+    for (const name of policyNames) {
+      const policy = replayPolicy(name, { partitions, tenants: 4 });
+      expect(policy.name).toBe(name);
+      expect(policy.summary).toMatch(/^[^\n]{10,100}$/);
+    }
+  });
+
+  test("a cluster without a place for the offline instance is refused", () => {
+    expect(() => replayPolicy("dual-share", { partitions: usual.slice(0, 5), tenants: 4 })).toThrowError(
+      /without quad1/,
+    );
   });
 
   test("too few pairs are refused", () => {
@@ -29,6 +84,7 @@ describe("replayPolicy", () => {
     ["static", "static-online"],
     ["Static-Online", "static-online"],
     ["stat1c-onlin", "static-online"],
+    ["dualshare", "dual-share"],
   ])("near %s there is %s", (name, near) => {
     expect(() => replayPolicy(name, { partitions, tenants: 4 })).toThrowError(`did you mean "${near}"?`);
   });

@@ -1,8 +1,10 @@
 /**
- * Policies of a replay as plain data: which requests may start when, where, and how urgent they are. The engine under
+ * Policies of a replay as plain data: which requests may start when, where, and how the master schedules them. The engine under
  * them is the same for all; a baseline is a set of model instances (lanes) that each take one request at a time.
  */
-import { InvalidOptionError, UnknownPolicyError } from "../errors.ts";
+import type { SliceSchedulerOptions } from "slicescheduler";
+import { UnknownPolicyError } from "../errors.ts";
+import { policyMakers } from "./policies.ts";
 
 export type RequestClass = "online" | "offline";
 
@@ -19,7 +21,14 @@ export interface LaneGroup {
   /** To the lane of its tenant, or to the one with the fewest requests waiting and under way (ties: the first). */
   readonly assign: "byTenant" | "leastLoaded";
   readonly lanes: readonly Lane[];
+  /** Layers in one operator of their passes, a divisor of 32. Default 8. */
+  readonly layersPerOperator?: number;
+  /** Prompts longer than this are worked off in pieces of so many tokens. Default: in one piece. */
+  readonly prefillTokensMax?: number;
 }
+
+/** Scheduling options of the master, as a policy sets them. */
+export type ReplayScheduling = NonNullable<SliceSchedulerOptions["scheduling"]>;
 
 export interface ReplayPolicy {
   readonly name: string;
@@ -28,33 +37,20 @@ export interface ReplayPolicy {
   readonly online: LaneGroup;
   /** Null when offline requests are not served at all. */
   readonly offline: LaneGroup | null;
+  /** Default: the master's own. */
+  readonly scheduling?: ReplayScheduling;
 }
 
 /** What a policy is made for. */
 export interface PolicyTerms {
-  /** Names of all partitions of the templates. */
+  /** Names of all partitions that templates can have on the cluster. */
   readonly partitions: readonly string[];
   /** Model instances with online requests. */
   readonly tenants: number;
 }
 
-const makers: Readonly<Record<string, (terms: PolicyTerms) => ReplayPolicy>> = {
-  "static-online": ({ partitions, tenants }) => ({
-    name: "static-online",
-    summary: "each online instance on its own pair, one request at a time; no offline work",
-    online: { assign: "byTenant", lanes: onePairEach(partitions, tenants) },
-    offline: null,
-  }),
-  slicescheduler: ({ partitions }) => ({
-    name: "slicescheduler",
-    summary: "online and offline requests as graph instances, placed by simulation",
-    online: { assign: "leastLoaded", lanes: [anywhere("online", partitions)] },
-    offline: { assign: "leastLoaded", lanes: [anywhere("offline", partitions)] },
-  }),
-};
-
 /** Names of all policies, in the order in which they are shown. */
-export const policyNames: readonly string[] = Object.keys(makers);
+export const policyNames: readonly string[] = Object.keys(policyMakers);
 
 /** The policy of that name for these terms. Errors: UNKNOWN_POLICY (with the nearest name), INVALID_OPTION. */
 export function replayPolicy(name: string, terms: PolicyTerms): ReplayPolicy {
@@ -67,29 +63,9 @@ export function assertPolicyKnown(name: string): void {
 }
 
 function makerOf(name: string): (terms: PolicyTerms) => ReplayPolicy {
-  const make = Object.hasOwn(makers, name) ? makers[name] : undefined;
+  const make = Object.hasOwn(policyMakers, name) ? policyMakers[name] : undefined;
   if (make === undefined) throw new UnknownPolicyError(name, policyNames, nearest(name, policyNames));
   return make;
-}
-
-function anywhere(name: string, partitions: readonly string[]): Lane {
-  return { name, partitions, concurrentRequestsMax: Number.POSITIVE_INFINITY };
-}
-
-function onePairEach(partitions: readonly string[], tenants: number): Lane[] {
-  const pairs = partitions.filter((partition) => /^pair\d+$/.test(partition));
-  if (pairs.length < tenants) {
-    throw new InvalidOptionError(
-      "cluster",
-      `${pairs.length} pair(s)`,
-      `at least ${tenants} pairs, one for each instance`,
-    );
-  }
-  return pairs.slice(0, tenants).map((pair, tenant) => ({
-    name: `instance ${tenant}`,
-    partitions: [pair],
-    concurrentRequestsMax: 1,
-  }));
 }
 
 /** The known name with the least edit distance, if that is near enough to be a slip. */

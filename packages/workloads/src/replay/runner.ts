@@ -3,6 +3,7 @@ import { InvalidOptionError } from "../errors.ts";
 import { requestsByArrival, type Workload, type WorkloadRequest } from "../recipes/types.ts";
 import type { EngineRequest, ReplayEngine } from "./engine.ts";
 import { LaneQueues } from "./lanes.ts";
+import { layersPerOperatorOf } from "./passes.ts";
 import type { LaneGroup, ReplayPolicy, RequestClass } from "./policy.ts";
 import { newRecord, type RequestRecord, recordToken } from "./records.ts";
 
@@ -107,7 +108,15 @@ class Runner {
     record.outcome = "running";
     record.startedNs = nowNs;
     const { tenant, inputTokens, outputTokens } = record.request;
-    const options = { class: record.class, tenant, inputTokens, outputTokens, partitions };
+    const options = {
+      class: record.class,
+      tenant,
+      inputTokens,
+      outputTokens,
+      partitions,
+      layersPerOperator: layersPerOperatorOf(group),
+      prefillTokensMax: group.prefillTokensMax ?? Number.POSITIVE_INFINITY,
+    };
     const request = this.#engine.openRequest(options);
     const running = { record, lanes, lane, submitted: 0 };
     this.#running.set(request, running);

@@ -1,0 +1,121 @@
+import type { CompiledPartition, GlobalMappingGraph, OperatorNode, PlacementOption } from "@slicescheduler/gmg";
+import type { Simulator } from "@slicescheduler/simulator";
+import { collectBatch } from "./batch.ts";
+import type { Predictor } from "./predictor.ts";
+import { type PredictedShortage, Reconstruction } from "./reconstruction.ts";
+import { named, predictedOutOfMemory } from "./shortages.ts";
+import { Trial, type TrialBase } from "./trial.ts";
+import type { Candidate, CandidateReport, Choice, Decision, Placement, Round, SchedulingPolicy } from "./types.ts";
+
+export interface ChooserOptions {
+  readonly policy: SchedulingPolicy;
+  /** Operators laid by one decision. */
+  readonly batchOperatorsMax: number;
+}
+
+/** A placement, or where the candidate that came nearest ran out of memory. */
+export type Chosen = { readonly placement: Placement } | { readonly shortage: PredictedShortage };
+
+/** One round of Algorithm 1 (paper §3.4): a batch, its candidates, what each would give, and the policy's choice. */
+export class Chooser {
+  readonly #graph: GlobalMappingGraph;
+  readonly #simulator: Simulator;
+  readonly #reconstruction: Reconstruction;
+  readonly #options: ChooserOptions;
+  readonly #isPredicted: boolean;
+  rounds = 0;
+  simulatedOperators = 0;
+
+  constructor(graph: GlobalMappingGraph, predictor: Predictor, simulator: Simulator, options: ChooserOptions) {
+    this.#graph = graph;
+    this.#simulator = simulator;
+    this.#options = options;
+    this.#isPredicted = graph.claims.memorySafety === "predicted";
+    const memory = this.#isPredicted ? "exact" : "unbounded";
+    this.#reconstruction = new Reconstruction(graph, predictor, simulator, { memory });
+  }
+
+  /** @param options Where the operator could be laid, at least one of them with memory. */
+  choose(operator: OperatorNode, options: readonly PlacementOption[], base: TrialBase): Chosen {
+    const { batchOperatorsMax } = this.#options;
+    const choice = this.#chooseFor(collectBatch(operator, batchOperatorsMax), options, base);
+    // A whole batch may pass a capacity that its first operator does not.
+    if ("placement" in choice || !this.#isPredicted || batchOperatorsMax === 1) return choice;
+    return this.#chooseFor([operator], options, base);
+  }
+
+  #chooseFor(batch: readonly OperatorNode[], options: readonly PlacementOption[], base: TrialBase): Chosen {
+    const candidates: Candidate[] = [];
+    for (const { partition, shortage } of options) {
+      if (shortage === null) candidates.push({ partition, movedBytes: movedBytes(batch, partition.acceleratorOf) });
+    }
+    const trial = new Trial(this.#reconstruction, this.#simulator, batch, base, (operators) => {
+      this.simulatedOperators += operators;
+    });
+    const outOfMemory = new Map<CompiledPartition, PredictedShortage>();
+    const fitting = this.#isPredicted
+      ? candidates.filter(({ partition }) => {
+          const shortage = trial.shortageOn(partition);
+          if (shortage !== null) outOfMemory.set(partition, shortage);
+          return shortage === null;
+        })
+      : candidates;
+    if (fitting.length === 0) return { shortage: [...outOfMemory.values()].reduce(lesser) };
+    const round: Round = {
+      nowNs: base.nowNs,
+      batch,
+      candidates: fitting,
+      simulate: ({ partition }, abandonAboveNs = Number.POSITIVE_INFINITY) => trial.score(partition, abandonAboveNs),
+    };
+    const choice = this.#options.policy.choose(round);
+    const { partition } = choice.candidate;
+    const decision: Decision = {
+      round: this.rounds++,
+      atNs: base.nowNs,
+      instance: (batch[0] as OperatorNode).instance.id,
+      operators: batch.map((member) => member.index),
+      partition: partition.name,
+      candidates: this.#reports(options, candidates, round, choice, outOfMemory),
+    };
+    return { placement: { decision, batch, partition } };
+  }
+
+  #reports(
+    options: readonly PlacementOption[],
+    candidates: readonly Candidate[],
+    round: Round,
+    { scoresNs }: Choice,
+    outOfMemory: ReadonlyMap<CompiledPartition, PredictedShortage>,
+  ): CandidateReport[] {
+    const scoreOf = new Map(round.candidates.map(({ partition }, at) => [partition, scoresNs[at] ?? null]));
+    const movedOf = new Map(candidates.map(({ partition, movedBytes }) => [partition, movedBytes]));
+    return options.map(({ partition, shortage }) => {
+      const over = outOfMemory.get(partition);
+      return {
+        partition: partition.name,
+        scoreNs: scoreOf.get(partition) ?? null,
+        movedBytes: movedOf.get(partition) ?? 0,
+        shortage: shortage === null ? null : named(this.#graph, shortage),
+        outOfMemory: over === undefined ? null : predictedOutOfMemory(this.#graph, over),
+      };
+    });
+  }
+}
+
+function lesser(a: PredictedShortage, b: PredictedShortage): PredictedShortage {
+  return b.bytesOver < a.bytesOver ? b : a;
+}
+
+/** Bytes of inputs that are, or will be, on another accelerator than their reader. */
+function movedBytes(batch: readonly OperatorNode[], acceleratorOf: readonly number[]): number {
+  let bytes = 0;
+  for (const operator of batch) {
+    const at = acceleratorOf[operator.index];
+    for (const tensor of operator.inputs) {
+      const { producer } = tensor;
+      const from = producer.accelerator >= 0 ? producer.accelerator : acceleratorOf[producer.index];
+      if (from !== at) bytes += tensor.bytes;
+    }
+  }
+  return bytes;
+}

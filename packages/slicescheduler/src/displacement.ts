@@ -1,0 +1,115 @@
+import {
+  type AcceleratorIndex,
+  type GlobalMappingGraph,
+  IllegalMoveError,
+  type OperatorNode,
+  type RequestNode,
+} from "@slicescheduler/gmg";
+
+/**
+ * Issued work that has not started gives way to more urgent work: when executors have more than they should, and when a request of
+ * which nothing has run yet claims memory that a more urgent one lacks. Strictly less urgent work only, and each request so many
+ * times at most, so that nobody is put off for ever.
+ */
+export class Displacement {
+  readonly #graph: GlobalMappingGraph;
+  readonly #preemptionsMax: number;
+  /** Asked back and not yet returned. */
+  readonly #returning = new Set<OperatorNode>();
+  /** Requests that give up their place once all that they had issued is back. */
+  readonly #leaving = new Set<RequestNode>();
+
+  constructor(graph: GlobalMappingGraph, preemptionsMax: number) {
+    this.#graph = graph;
+    this.#preemptionsMax = preemptionsMax;
+  }
+
+  continueFrom(other: Displacement): void {
+    for (const { issueNumber } of other.#returning) {
+      const twin = this.#graph.issued(issueNumber);
+      if (twin !== undefined) this.#returning.add(twin);
+    }
+    for (const { id } of other.#leaving) this.#leaving.add(this.#graph.request(id));
+  }
+
+  /** Asks so many operators less urgent than a class back as are too many, the least urgent and latest first. */
+  giveWay(rank: number, tooMany: number): void {
+    for (const operator of this.#returning) if (!isReturning(operator)) this.#returning.delete(operator);
+    let left = tooMany - this.#returning.size;
+    if (left <= 0) return;
+    for (const operator of this.#graph.displaceable(rank)) {
+      if (!this.#displace(operator)) continue;
+      left -= 1;
+      if (left <= 0) return;
+    }
+  }
+
+  /**
+   * Takes a less urgent request of which nothing has started, the least urgent and youngest one, from the accelerator where memory is
+   * lacking. Linear in the operators of the requests placed there.
+   */
+  makeRoom(accelerator: AcceleratorIndex, rank: number): void {
+    let victim: RequestNode | null = null;
+    for (const id of this.#graph.claims.holdersOn(accelerator)) {
+      const request = this.#graph.request(id);
+      if (this.#leaving.has(request)) return;
+      if (request.rank > rank && (victim === null || isLessUrgent(request, victim)) && this.#isUntouched(request, rank))
+        victim = request;
+    }
+    if (victim === null) return;
+    this.#leaving.add(victim);
+    for (const { operators } of victim.instances) for (const operator of operators) this.#displace(operator);
+  }
+
+  /** Requests of which everything has come back give up their place. To be asked after every event. */
+  unplaceReturned(): void {
+    for (const request of this.#leaving) {
+      if (hasIssued(request)) continue;
+      this.#leaving.delete(request);
+      if (request.partition !== null && request.instances.size > 0) this.#unplace(request.id);
+    }
+  }
+
+  /** One of which something has started meanwhile, or that has nowhere else to go, keeps its place. */
+  #unplace(request: number): void {
+    try {
+      this.#graph.unplace(request);
+    } catch (error) {
+      if (!(error instanceof IllegalMoveError)) throw error;
+    }
+  }
+
+  #displace(operator: OperatorNode): boolean {
+    if (!isWaiting(operator) || operator.instance.request.preemptions >= this.#preemptionsMax) return false;
+    this.#graph.displace(operator);
+    this.#returning.add(operator);
+    return true;
+  }
+
+  #isUntouched(request: RequestNode, rank: number): boolean {
+    if (request.preemptions >= this.#preemptionsMax || request.relocating || request.instances.size === 0) return false;
+    for (const { operators } of request.instances) {
+      for (const operator of operators) {
+        if (operator.rank <= rank || !(operator.state === "unscheduled" || isWaiting(operator))) return false;
+      }
+    }
+    return true;
+  }
+}
+
+function isReturning({ state, recalled }: OperatorNode): boolean {
+  return state === "issued" && recalled;
+}
+
+function isWaiting({ state, startedNs, recalled }: OperatorNode): boolean {
+  return state === "issued" && startedNs < 0 && !recalled;
+}
+
+function hasIssued({ instances }: RequestNode): boolean {
+  for (const { operators } of instances) if (operators.some(({ state }) => state === "issued")) return true;
+  return false;
+}
+
+function isLessUrgent(a: RequestNode, b: RequestNode): boolean {
+  return a.rank > b.rank || (a.rank === b.rank && a.id > b.id);
+}

@@ -1,0 +1,133 @@
+/**
+ * SliceScheduler and the baselines of EXPERIMENTS, each as strong as its mechanism allows. In all of them an offline operator starts
+ * only when no online operator is ready on its accelerator: that is the queue's order by priority class, which the engine gives to all.
+ * Looking ahead to the next online operator, slice fitting, is Dual-Share's mechanism, with a threshold, and SliceScheduler's.
+ */
+import { InvalidOptionError } from "../errors.ts";
+import type { Lane, LaneGroup, PolicyTerms, ReplayPolicy, ReplayScheduling } from "./policy.ts";
+
+/**
+ * For how long an offline operator may hold up an online one under Dual-Share. Of 0 to 600 ms, and no threshold, this serves the most
+ * requests (`npm run experiment -- dual-threshold`).
+ */
+const dualShareThresholdNs = 400e6;
+
+/** An offline operator starts whenever no online one is ready, however long it takes. */
+const plainPriority: ReplayScheduling = { slices: false };
+
+type Maker = (terms: PolicyTerms) => ReplayPolicy;
+
+/** Whether an offline instance takes one request at a time, as in the paper, or one for each stage of its pipeline. */
+type Pace = "serial" | "pipelined";
+
+/** By name, in the order in which they are shown. */
+export const policyMakers: Readonly<Record<string, Maker>> = {
+  "static-online": (terms) => ({
+    name: "static-online",
+    summary: "each online instance on its own pair, one request at a time; no offline work",
+    online: onePairEach(terms),
+    offline: null,
+    scheduling: plainPriority,
+  }),
+  "subset-share": (terms) => subsetShare(terms, "serial"),
+  "subset-share-pipelined": (terms) => subsetShare(terms, "pipelined"),
+  "dual-share": (terms) => dualShare(terms, "serial"),
+  "dual-share-pipelined": (terms) => dualShare(terms, "pipelined"),
+  "full-share": (terms) => fullShare(terms, "serial"),
+  "full-share-pipelined": (terms) => fullShare(terms, "pipelined"),
+  "full-share-deep": (terms) => ({
+    ...fullShare(terms, "serial"),
+    name: "full-share-deep",
+    summary: "static-online and one offline instance of eight stages, one request at a time",
+    offline: { ...offlineInstances(terms, [["eight0"]], 1), layersPerOperator: 4 },
+  }),
+  slicescheduler: (terms) => {
+    const candidates = terms.partitions.filter((partition) => /^(pair|quad)\d+$/.test(partition));
+    return {
+      name: "slicescheduler",
+      summary: "online and offline requests as graph instances, placed by simulation",
+      online: { assign: "leastLoaded", lanes: [anywhere("online", candidates)] },
+      offline: { assign: "leastLoaded", lanes: [anywhere("offline", candidates)] },
+    };
+  },
+};
+
+/** After AntMan: one offline instance beside the online ones, on half of the cluster. */
+function subsetShare(terms: PolicyTerms, pace: Pace): ReplayPolicy {
+  return {
+    name: named("subset-share", pace),
+    summary: `static-online and one offline instance on four accelerators, ${words(pace)}`,
+    online: onePairEach(terms),
+    offline: offlineInstances(terms, [["quad0"]], pace === "serial" ? 1 : 4),
+    scheduling: plainPriority,
+  };
+}
+
+/** After Orion: an offline instance on each half, whose operators start only if they hold up no online one beyond the threshold. */
+function dualShare(terms: PolicyTerms, pace: Pace): ReplayPolicy {
+  return {
+    name: named("dual-share", pace),
+    summary: `static-online and two offline instances on four accelerators each, ${words(pace)}`,
+    online: onePairEach(terms),
+    offline: offlineInstances(terms, [["quad0"], ["quad1"]], pace === "serial" ? 1 : 4),
+    scheduling: { slices: { toleranceNs: dualShareThresholdNs } },
+  };
+}
+
+/**
+ * One offline instance over all eight accelerators: each of its four stages lies on both accelerators of a pair, and a request goes
+ * down the one or the other. That serves more than eight stages of four layers (`full-share-deep`), where every token has to wait for
+ * its turn at eight accelerators instead of four.
+ */
+function fullShare(terms: PolicyTerms, pace: Pace): ReplayPolicy {
+  return {
+    name: named("full-share", pace),
+    summary: `static-online and one offline instance on all eight accelerators, ${words(pace)}`,
+    online: onePairEach(terms),
+    offline: offlineInstances(terms, [["spread0", "spread1"]], pace === "serial" ? 1 : 8),
+    scheduling: plainPriority,
+  };
+}
+
+function named(name: string, pace: Pace): string {
+  return pace === "serial" ? name : `${name}-${pace}`;
+}
+
+function words(pace: Pace): string {
+  return pace === "serial" ? "one request at a time" : "as many requests as stages";
+}
+
+function anywhere(name: string, partitions: readonly string[]): Lane {
+  return { name, partitions, concurrentRequestsMax: Number.POSITIVE_INFINITY };
+}
+
+function onePairEach({ partitions, tenants }: PolicyTerms): LaneGroup {
+  const pairs = partitions.filter((partition) => /^pair\d+$/.test(partition));
+  if (pairs.length < tenants) {
+    const wanted = `at least ${tenants} pairs, one for each instance`;
+    throw new InvalidOptionError("cluster", `${pairs.length} pair(s)`, wanted);
+  }
+  const lanes = pairs.slice(0, tenants).map((pair, tenant) => ({
+    name: `instance ${tenant}`,
+    partitions: [pair],
+    concurrentRequestsMax: 1,
+  }));
+  return { assign: "byTenant", lanes };
+}
+
+function offlineInstances(
+  terms: PolicyTerms,
+  instances: readonly (readonly string[])[],
+  concurrentRequestsMax: number,
+): LaneGroup {
+  const missing = instances.flat().filter((place) => !terms.partitions.includes(place));
+  if (missing.length > 0) {
+    throw new InvalidOptionError("cluster", `one without ${missing.join(", ")}`, "one of eight accelerators");
+  }
+  const lanes = instances.map((partitions) => ({
+    name: `offline on ${partitions.join(" or ")}`,
+    partitions,
+    concurrentRequestsMax,
+  }));
+  return { assign: "leastLoaded", lanes };
+}
