@@ -118,7 +118,7 @@ export function checkOptions(options: SliceSchedulerOptions): void {
     const prefix = `scheduling.tenants.${name}.`;
     if (name === "") faults.push("scheduling.tenants: a tenant needs a name");
     unknown(prefix, tenant, KNOWN_OF_TENANT);
-    for (const [limit, value] of Object.entries(tenant)) positive(`${prefix}${limit}`, value, limit !== "weight");
+    for (const limit of KNOWN_OF_TENANT) positive(`${prefix}${limit}`, tenant[limit], limit !== "weight");
   }
   if (scheduling.slices !== undefined && scheduling.slices !== false) {
     unknown("scheduling.slices.", scheduling.slices, KNOWN_OF_SLICES);
