@@ -10,6 +10,8 @@ export interface YardstickRun {
   /** In the median, and in the fastest repetition, which a busy machine disturbs least. */
   readonly opsPerMs: number;
   readonly bestOpsPerMs: number;
+  /** Milliseconds of processor time per repetition, all files together; NaN where bash is not there to tell. */
+  readonly cpuMs: number;
   /** Hashes of the times at which nodes ended, and of peaks. */
   readonly finishHash: string;
   readonly peakHash: string;
@@ -50,20 +52,32 @@ export class Yardstick {
 
   /** Medians; all files in turn in one process. @param isApart Components one after the other, instead of one event loop for all. */
   limit(paths: readonly string[], repetitions: number, isApart = false): YardstickRun {
-    return this.#run("limit", [String(repetitions), ...paths], isApart ? { COMP: "1" } : {});
+    return this.#measure(repetitions, (count) =>
+      this.#run("limit", [String(count), ...paths], isApart ? { COMP: "1" } : {}),
+    );
   }
 
   straightforward(path: string, repetitions: number): YardstickRun {
-    return this.#run("straightforward", [path, String(repetitions)]);
+    return this.#measure(repetitions, (count) => this.#run("straightforward", [path, String(count)]));
+  }
+
+  /** Processor time is that of all repetitions less that of one, which the file is read for as well. */
+  #measure(repetitions: number, run: (repetitions: number) => YardstickRun): YardstickRun {
+    const all = run(repetitions);
+    return { ...all, cpuMs: (all.cpuMs - run(1).cpuMs) / (repetitions - 1) };
   }
 
   #run(program: string, args: readonly string[], env: Readonly<Record<string, string>> = {}): YardstickRun {
     const options = { encoding: "utf8", env: { ...process.env, ...env } } as const;
-    const { stdout } = spawnSync(join(this.#folder, program), args, options);
+    const path = join(this.#folder, program);
+    const timed = spawnSync("bash", ["-c", 'TIMEFORMAT="cpu %3U %3S"; time "$@"', "bash", path, ...args], options);
+    const { stdout } = timed.status === 0 ? timed : spawnSync(path, args, options);
+    const [, user = Number.NaN, system = Number.NaN] = /cpu ([\d.]+) ([\d.]+)/.exec(timed.stderr ?? "") ?? [];
     const [, finishHash = "", peakHash = "", medianMs, minMs, opsPerMs = ""] =
       /finHash=(\w+) peakHash=(\w+) .*ms med ([\d.]+) min ([\d.]+) .*ops\/ms (\d+)/.exec(stdout) ?? [];
     const bestOpsPerMs = Math.round((Number(opsPerMs) * Number(medianMs)) / Number(minMs));
-    return { opsPerMs: Number(opsPerMs), bestOpsPerMs, finishHash, peakHash };
+    const cpuMs = 1000 * (Number(user) + Number(system));
+    return { opsPerMs: Number(opsPerMs), bestOpsPerMs, cpuMs, finishHash, peakHash };
   }
 
   close(): void {

@@ -27,21 +27,26 @@ interface BatchedArguments {
   readonly rest: readonly string[];
 }
 
-export const measure: Measure = (args) => {
+export const measure: Measure = async (args) => {
   const { policies, onlineStepTokens, offlineStepTokens, rest } = readArguments(args);
   const given = readWorkloadArguments(rest, { share: batchedShare });
   const cluster = colocationCluster();
   const accelerators = cluster.accelerators.length;
   const labels: string[] = [];
-  const seeds = given.seeds.map((seed) => {
+  const seeds: BatchedOutcome[][] = [];
+  for (const seed of given.seeds) {
     const { workload, label } = workloadOf(given, seed);
     labels.push(label);
     const terms = { tenants: workload.tenants.length, accelerators, onlineStepTokens, offlineStepTokens };
-    return policies.map((name): BatchedOutcome => {
+    const outcomes: BatchedOutcome[] = [];
+    for (const name of policies) {
       const policy = batchedPolicy(name, terms);
-      return replayBatched({ cluster, policy, online: workload, offline: colocationOffline, seed });
-    });
-  });
+      outcomes.push(replayBatched({ cluster, policy, online: workload, offline: colocationOffline, seed }));
+      // What a scheduler has left to tell keeps it in memory; here it is told.
+      await Promise.resolve();
+    }
+    seeds.push(outcomes);
+  }
   const comparison = compareBatched(seeds);
   const text = [
     ...new Set(labels),

@@ -26,28 +26,38 @@ export const measure: Measure = (args) => {
   });
   const seed = whole("seed", values.seed);
   const seconds = values.seconds === undefined ? null : whole("seconds", values.seconds);
-  const points = values.sizes.split(",").map((size) => pointOf(whole("sizes", size), seconds, seed));
+  const points = values.sizes.split(",").map((size) => {
+    const point = pointOf(whole("sizes", size), seconds, seed);
+    // The large sizes take their time: what is known is told at once.
+    process.stderr.write(`${HEADER}\n${line(point)}\n`);
+    return point;
+  });
   const text = [
-    "accelerators  candidates  rounds   round µs p50 / p99 / mean   placing µs p50 / p99   simulated/round  timeliness  scheduler busy",
-    ...points.map((it) => {
-      const of = (time: { p50: number; p99: number }): string => `${time.p50.toFixed(0)} / ${time.p99.toFixed(0)}`;
-      const round = `${of(it.roundUs)} / ${it.roundUs.mean.toFixed(0)}`;
-      const share = `${(100 * it.schedulerBusy).toFixed(1)} %`;
-      return (
-        `${it.accelerators}`.padStart(12) +
-        `${it.candidates}`.padStart(12) +
-        `${it.rounds}`.padStart(8) +
-        round.padStart(28) +
-        of(it.placingUs).padStart(23) +
-        it.operatorsSimulated.toFixed(1).padStart(18) +
-        it.timeliness.toFixed(4).padStart(12) +
-        share.padStart(16)
-      );
-    }),
+    HEADER,
+    ...points.map(line),
     `paper: t = (N·l + 1)/(s·g) = 0.1 at N = 62 accelerators; wanted t ≤ 0.1 up to 1024`,
   ].join("\n");
   return { text, json: { seed, points } };
 };
+
+const HEADER =
+  "accelerators  candidates  rounds   round µs p50 / p99 / mean   placing µs p50 / p99   simulated/round  timeliness  scheduler busy";
+
+function line(it: ReturnType<typeof pointOf>): string {
+  const of = (time: { p50: number; p99: number }): string => `${time.p50.toFixed(0)} / ${time.p99.toFixed(0)}`;
+  const round = `${of(it.roundUs)} / ${it.roundUs.mean.toFixed(0)}`;
+  const share = `${(100 * it.schedulerBusy).toFixed(1)} %`;
+  return (
+    `${it.accelerators}`.padStart(12) +
+    `${it.candidates}`.padStart(12) +
+    `${it.rounds}`.padStart(8) +
+    round.padStart(28) +
+    of(it.placingUs).padStart(23) +
+    it.operatorsSimulated.toFixed(1).padStart(18) +
+    it.timeliness.toFixed(4).padStart(12) +
+    share.padStart(16)
+  );
+}
 
 function pointOf(accelerators: number, seconds: number | null, seed: number) {
   const windowNs = (seconds ?? Math.max(SECONDS_MIN, ACCELERATOR_SECONDS / accelerators)) * 1e9;
@@ -70,7 +80,6 @@ function pointOf(accelerators: number, seconds: number | null, seed: number) {
   const perRoundUs = clock.timed.map((it) => it.hostNs / it.rounds / 1e3);
   const placing = clock.timed.filter((it) => it.candidates > 1).map((it) => it.hostNs / it.rounds / 1e3);
   const none = { p50: 0, p90: 0, p99: 0 };
-  process.stderr.write(`${accelerators} accelerators: ${rounds} rounds measured\n`);
   return {
     accelerators,
     candidates: Math.max(...clock.timed.map((it) => it.candidates)),

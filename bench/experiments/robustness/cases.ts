@@ -4,7 +4,7 @@ import type { Candidate } from "@slicescheduler/scheduler";
 import type { ReplayOptions, ReplayScheduling } from "@slicescheduler/workloads";
 
 /** What a case changes of the replay's options. */
-export type Change = Pick<ReplayOptions, "disturbance" | "noise" | "scheduling">;
+type Change = Pick<ReplayOptions, "disturbance" | "noise" | "scheduling">;
 
 export interface Case {
   readonly name: string;

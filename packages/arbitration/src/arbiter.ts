@@ -45,8 +45,9 @@ const NO_DEADLINE = { deadlineNs: Number.POSITIVE_INFINITY, heapAt: -1 };
  *
  * An end that never comes: call `expire` when `nextDeadlineNs` has come. What is overdue is quarantined then, which frees its
  * ports for others. Its buffers, at both ends, may still be read or written, so they stay as they are until the state is `gone`:
- * by `done` or `failed`, however late, or by `acceleratorLost`. Each of these moves it there once. So a transfer holds its ports
- * for 2 · deadlineMinNs at most, or deadlineMinNs + deadlineFactor · expectedNs if that is more, whatever the executor does.
+ * by `done` or `failed`, however late, or by `acceleratorLost`. Each of these moves it there once. So, if `expire` is called in time,
+ * a transfer holds its ports for 2 · deadlineMinNs at most, or deadlineMinNs + deadlineFactor · expectedNs if that is more, whatever
+ * the executor does.
  *
  * Nothing starves: with `D` the longest time a transfer holds its ports, an intent raised at t and never of a less urgent rank than
  * r is selected by
@@ -55,8 +56,8 @@ const NO_DEADLINE = { deadlineNs: Number.POSITIVE_INFINITY, heapAt: -1 };
  *
  * where k counts the other intents still pending at T = t + (r + 2) · agingNs + reserveNs that were raised before
  * t + (r + 2) · agingNs, the old ones, and m the calls of `rerank` after T that changed the rank of one of them. Why: an intent raised
- * later has a rank of 0 or more, so its effective rank is always more than that of the victim, by 2 at least. The effective ranks
- * of two intents differ by one more or one less as time goes on, unless a rank is changed. So between two such changes an old one
+ * later has a rank of 0 or more, so its effective rank is always more than that of the victim, by 2 at least. As time goes on
+ * the difference of two effective ranks takes two neighbouring values, unless a rank is changed. So between two such changes an old one
  * that precedes the victim at any instant precedes all later ones at every instant. All of these have waited `reserveNs`: later ones
  * take none of their ports. After at most D the ports that later ones had are free; from then on, whenever no old one
  * moves, the first in order of the victim and those old ones fits and is selected. Old ones move for k · D at most, and the m + 1
@@ -149,7 +150,7 @@ export class Arbiter {
    * The receive buffer is there. Returns `sending`: have the data sent; or `quarantined` when this came after its deadline: the ports
    * belong to others by now, so have the transfer given up instead, and say `failed` once it is.
    * @param expectedNs How long its data are predicted to move, when that is known better than at its intent.
-   * Throws ILLEGAL_MOVE, UNKNOWN_TRANSFER, INVALID_TIME.
+   * Throws ILLEGAL_MOVE, UNKNOWN_TRANSFER, INVALID_TIME; INVALID_INTENT for an `expectedNs` that is no whole number ≥ 0.
    */
   recvReady(transfer: number, nowNs: number, expectedNs?: number): "sending" | "quarantined" {
     if (expectedNs !== undefined && !isNs(expectedNs))
@@ -218,8 +219,9 @@ export class Arbiter {
     for (const { selection } of this.#live.values()) {
       if (selection.source === accelerator || selection.destination === accelerator) lost.push(selection.transfer);
     }
+    lost.sort((a, b) => a - b);
     for (const transfer of lost) this.#move(transfer, "failed", nowNs);
-    return lost.sort((a, b) => a - b);
+    return lost;
   }
 
   /** Admits a maximal set of intents, in order, by the selection rule. Throws INVALID_TIME. */

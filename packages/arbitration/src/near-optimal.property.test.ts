@@ -64,6 +64,26 @@ describe("bytes per time", () => {
     expect(all.filter((loss) => loss > 0).length).toBeGreaterThan(SEEDS / 100);
   });
 
+  it.each([
+    { accelerators: 4, percent: 12 },
+    { accelerators: 8, percent: 18 },
+  ])("lose $percent % in an exchange of all with all of one size among $accelerators", ({ accelerators, percent }) => {
+    // The README says so. The best schedule is a row of permutations, in which every port is always taken: the lower bound.
+    const topology = topologyOf(new Array<number>(accelerators).fill(1), [], () => []);
+    const lost = Array.from({ length: SEEDS }, (_, seed) => {
+      const draw = new Draw(seed);
+      const ways = pairs(topology).map((way) => ({ way, at: draw.between(0, 1e6) }));
+      ways.sort((a, b) => a.at - b.at);
+      const instance = {
+        topology,
+        moves: ways.map(({ way: [source, destination] }) => ({ source, destination, durationNs: 10 })),
+      };
+      return 1 - lowerBoundNs(instance) / arbiterNs(instance);
+    });
+    const mean = lost.reduce((sum, loss) => sum + loss, 0) / lost.length;
+    expect(Math.abs(100 * mean - percent)).toBeLessThan(1);
+  });
+
   it("are compared with what is the best: the exhaustive search agrees with one over all times", () => {
     const small = topologies.chain((topology) =>
       fc.record({

@@ -32,6 +32,8 @@ interface Stream {
 
 const VICTIM = 0;
 const HORIZON_NS = 1e5;
+/** More steps at one instant than there is meddling is a loop that goes nowhere. */
+const STEPS_AT_ONCE_MAX = 30;
 
 interface Outcome {
   /** NaN when it was never selected within the horizon. */
@@ -71,10 +73,14 @@ class Contest {
     this.#arbiter.intent({ transfer: VICTIM, source: 0, destination: 1, rank: victimRank, bytes: 1 }, 0);
     this.#admit(0);
     let meddled = 0;
+    let [lastNs, steps] = [0, 0];
     while (Number.isNaN(this.#selectedNs)) {
       const meddleNs = meddling[meddled]?.atNs ?? Number.POSITIVE_INFINITY;
       const nowNs = Math.min(meddleNs, this.#arbiter.nextDeadlineNs, ...this.#ends.values());
       if (nowNs > HORIZON_NS) break;
+      steps = nowNs === lastNs ? steps + 1 : 0;
+      lastNs = nowNs;
+      expect(steps).toBeLessThan(STEPS_AT_ONCE_MAX);
       if (nowNs === meddleNs) this.#meddle(meddling[meddled++] as Meddling);
       this.#end(nowNs);
       for (const { transfer } of this.#arbiter.expire(nowNs)) this.#raise(this.#flowOf.get(transfer) ?? 0, nowNs);

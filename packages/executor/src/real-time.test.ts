@@ -158,6 +158,17 @@ describe("real time with a host by hand", () => {
   });
 });
 
+test("with `unref`, an event that waits lets the process end", () => {
+  const waiting = () => process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
+  const before = waiting();
+  const letGo = new RealTime({ unref: true }).callAt(1e15, () => {});
+  expect(waiting()).toBe(before);
+  const kept = new RealTime().callAt(1e15, () => {});
+  expect(waiting()).toBe(before + 1);
+  for (const takeBack of [letGo, kept]) takeBack();
+  expect(waiting()).toBe(before);
+});
+
 test("with the clock and the timers of the process, a virtual executor takes real time", async () => {
   const time = new RealTime();
   const heard: string[] = [];

@@ -3,7 +3,6 @@ import { copyOn, dropHolds, type GraphState } from "./graph-state.ts";
 import type { OperatorNode, TensorCopy, TensorNode, TransferNode } from "./nodes.ts";
 import type { CompiledPartition } from "./template.ts";
 import type { AcceleratorIndex } from "./types.ts";
-import { followWaiting } from "./urgency.ts";
 
 /** An issued operator as an executor needs to know it. */
 export interface IssuedOperator {
@@ -71,7 +70,7 @@ function useInput(state: GraphState, operator: OperatorNode, tensor: TensorNode)
   const transfer = tensor.transfers.find((candidate) => candidate.destination === accelerator);
   if (transfer === undefined) return { tensor: tensor.id, transfer: null, source: -1 };
   transfer.waiting.push(operator);
-  followWaiting(transfer);
+  if (transfer.state === "planned" && operator.rank < transfer.rank) transfer.rank = operator.rank;
   return { tensor: tensor.id, transfer: transfer.number, source: transfer.source };
 }
 

@@ -22,9 +22,9 @@ export class IssuedByClass {
   }
 
   /** It was issued just now, after all others. */
-  add(operator: OperatorNode): void {
-    this.#count(operator.rank, 1);
-    this.#listOf(operator.rank).push(operator.issueNumber);
+  add({ rank, issueNumber }: OperatorNode): void {
+    this.#count(rank, 1);
+    this.#listOf(rank).push(issueNumber);
   }
 
   /** It has ended, or was given back. */
@@ -58,11 +58,15 @@ export class IssuedByClass {
   }
 
   #count(rank: number, change: number): void {
-    this.#counts[rank] = this.countOf(rank) + change;
+    // Without holes, which would make the array a slow one.
+    while (this.#counts.length <= rank) {
+      this.#counts.push(0);
+      this.#numbers.push([]);
+    }
+    this.#counts[rank] = (this.#counts[rank] as number) + change;
   }
 
   #listOf(rank: number): IssueNumber[] {
-    while (this.#numbers.length <= rank) this.#numbers.push([]);
     const numbers = this.#numbers[rank] as IssueNumber[];
     if (numbers.length <= LIST_MIN + 2 * this.countOf(rank)) return numbers;
     const kept = numbers.filter((number) => this.#issued.get(number)?.rank === rank);

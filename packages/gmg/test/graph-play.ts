@@ -192,8 +192,8 @@ export class Play {
       return false;
     }
     expect(expected).toBe(null);
-    const { rank = request.rank, deadlineNs = request.deadlineNs } = urgency;
-    const instance: TwinInstance = { id, request, rank, deadlineNs, operators: [], state: "live" };
+    const { rank = request.rank, deadlineNs = request.deadlineNs, order = 0 } = urgency;
+    const instance: TwinInstance = { id, request, rank, deadlineNs, order, operators: [], state: "live" };
     this.#mirror(instance, template, symbols, external, new Set(retain));
     return true;
   }

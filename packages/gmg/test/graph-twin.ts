@@ -15,6 +15,7 @@ export interface TwinInstance {
   readonly request: TwinRequest;
   readonly rank: number;
   readonly deadlineNs: number;
+  readonly order: number;
   readonly operators: TwinOperator[];
   state: "live" | "done" | "cancelled" | "failed";
 }
@@ -168,10 +169,14 @@ export class Twin {
   frontier(): TwinOperator[] {
     const urgencies = new Map<TwinOperator, readonly number[]>();
     const urgency = (operator: TwinOperator) => {
+      const found = urgencies.get(operator);
+      if (found !== undefined) return found;
       const { instance, index } = operator;
-      const known = urgencies.get(operator) ?? [...this.urgencyOf(operator), instance.request.id, instance.id, index];
-      urgencies.set(operator, known);
-      return known;
+      const [rank, deadlineNs] = this.urgencyOf(operator);
+      const order = rank < instance.rank ? 0 : instance.order;
+      const key = [rank, deadlineNs, order, instance.request.id, instance.id, index];
+      urgencies.set(operator, key);
+      return key;
     };
     return this.operators()
       .filter(

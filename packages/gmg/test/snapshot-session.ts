@@ -161,6 +161,7 @@ export class Session {
       label: "",
       ...(pick % 7 < 3 ? { rank: pick % 3 } : {}),
       ...(pick % 5 === 2 ? { deadlineNs: pick % 4 } : {}),
+      ...(pick % 3 === 1 ? { order: pick % 4 } : {}),
     };
     if (!this.#attempt(() => this.graph.insert(submission, request, this.driver.nowNs))) return;
     this.#submitted.push({ id, template, request });

@@ -53,8 +53,9 @@ export function unplace(play: Play, request: TwinRequest | undefined): boolean {
 }
 
 /** More often than not that of the request. */
-export function someUrgency(pick: number, other: number): { rank?: number; deadlineNs?: number } {
+export function someUrgency(pick: number, other: number): { rank?: number; deadlineNs?: number; order?: number } {
   return {
+    ...(other % 4 === 2 ? { order: (other >> 1) % 3 } : {}),
     ...(pick % 3 === 1 ? { rank: (pick >> 2) % 4 } : {}),
     ...(other % 5 === 1 ? { deadlineNs: (other >> 2) % 4 } : {}),
   };

@@ -4,6 +4,7 @@ import type {
   GlobalMappingGraph,
   InstanceNode,
   OperatorNode,
+  PlacementOption,
   RequestNode,
 } from "@slicescheduler/gmg";
 import type { PredictedShortage } from "./reconstruction.ts";
@@ -14,8 +15,20 @@ interface Lack {
   readonly epoch: number;
   readonly sinceNs: number;
   readonly predicted: PredictedShortage | null;
+  /** How much has to be free, and where, before trying again is of any use; null where that cannot be told. */
+  readonly thresholds: readonly Threshold[] | null;
+  /** The least of them: with less on every accelerator none is reached. */
+  readonly leastFreeBytes: number;
+  /** Instances that it was asked for, and what else the thresholds depend on. */
+  readonly instances: number;
+  readonly places: number;
   /** Accelerators that nothing is placed anew on for its sake; worked out when it has waited long. */
   blocks?: readonly AcceleratorIndex[];
+}
+
+interface Threshold {
+  readonly accelerator: AcceleratorIndex;
+  readonly freeBytes: number;
 }
 
 /** Who lacks memory and since when, so that nobody is tried again before anything has changed, nor passed by for ever. */
@@ -23,6 +36,9 @@ export class MemoryPatience {
   readonly #graph: GlobalMappingGraph;
   readonly #patienceNs: number;
   readonly #lacking = new WeakMap<RequestNode | InstanceNode | OperatorNode, Lack>();
+  #places = 0;
+  /** On any one accelerator, as of the last look. */
+  #mostFreeBytes = Number.POSITIVE_INFINITY;
 
   constructor(graph: GlobalMappingGraph, patienceNs: number) {
     this.#graph = graph;
@@ -36,18 +52,72 @@ export class MemoryPatience {
       const twin = this.#graph.instance(operator.instance.id)?.operators[operator.index];
       if (lack !== undefined && twin !== undefined) this.#lacking.set(this.#whoWaits(twin), { ...lack });
     }
+    this.#places = other.#places;
   }
 
-  /** Whether it was tried in vain, and no claim has changed since. */
+  /** Accelerators came or went, or are drained or no longer: there may be other places to go. */
+  placesChanged(): void {
+    this.#places += 1;
+  }
+
+  /** Whether it was tried in vain, and too little has become free since. O(partitions), mostly less. */
   isHopeless(operator: OperatorNode): boolean {
-    return this.#lacking.get(this.#whoWaits(operator))?.epoch === this.#graph.claims.epoch;
+    const lack = this.#lacking.get(this.#whoWaits(operator));
+    if (lack === undefined) return false;
+    if (lack.epoch === this.#graph.claims.epoch) return true;
+    if (lack.places !== this.#places || lack.instances !== operator.instance.request.instances.size) return false;
+    if (this.#mostFreeBytes < lack.leastFreeBytes) return true;
+    return lack.thresholds?.every(({ accelerator, freeBytes }) => this.#freeBytes(accelerator) < freeBytes) ?? false;
   }
 
-  /** @param predicted Where a simulation ran out of memory; null where it cannot even be claimed. */
-  lacks(operator: OperatorNode, nowNs: number, predicted: PredictedShortage | null): void {
+  /** To be told before frontier operators are gone through, and after every placement among them. O(accelerators). */
+  look(): void {
+    this.#mostFreeBytes = 0;
+    for (const { index } of this.#graph.cluster.accelerators) {
+      this.#mostFreeBytes = Math.max(this.#mostFreeBytes, this.#freeBytes(index));
+    }
+  }
+
+  /** It cannot be claimed anywhere. */
+  lacks(operator: OperatorNode, nowNs: number, options: readonly PlacementOption[]): void {
+    const thresholds: Threshold[] = [];
+    for (const { shortage } of options) {
+      // A safe order may come of any change.
+      if (shortage?.cause !== "room") {
+        this.#note(operator, nowNs, null, null);
+        return;
+      }
+      const { accelerator } = shortage;
+      thresholds.push({ accelerator, freeBytes: this.#freeBytes(accelerator) + lackOf(shortage) });
+    }
+    this.#note(operator, nowNs, null, thresholds);
+  }
+
+  /** A simulation ran out of memory everywhere, here least. */
+  isPredictedToLack(operator: OperatorNode, nowNs: number, predicted: PredictedShortage): void {
+    this.#note(operator, nowNs, predicted, null);
+  }
+
+  #note(
+    operator: OperatorNode,
+    nowNs: number,
+    predicted: PredictedShortage | null,
+    thresholds: readonly Threshold[] | null,
+  ): void {
     const waiter = this.#whoWaits(operator);
+    const { epoch } = this.#graph.claims;
     const sinceNs = this.#lacking.get(waiter)?.sinceNs ?? nowNs;
-    this.#lacking.set(waiter, { epoch: this.#graph.claims.epoch, sinceNs, predicted });
+    const instances = operator.instance.request.instances.size;
+    const places = this.#places;
+    const leastFreeBytes =
+      thresholds?.reduce((least, { freeBytes }) => Math.min(least, freeBytes), Number.POSITIVE_INFINITY) ?? 0;
+    this.#lacking.set(waiter, { epoch, sinceNs, predicted, thresholds, leastFreeBytes, instances, places });
+  }
+
+  /** What no claim takes, workspaces left out. */
+  #freeBytes(accelerator: AcceleratorIndex): number {
+    const { claims } = this.#graph;
+    return claims.roomBytes(accelerator) - claims.workspaceBytes(accelerator) - claims.takenBytes(accelerator);
   }
 
   placed(operator: OperatorNode): void {

@@ -215,7 +215,7 @@ export class Reconstruction {
     const { tensor, source, destination, rank, intendedNs, sendingNs } = transfer;
     const declared = this.#declare(tensor);
     // Nothing here makes what it is to move.
-    if (declared === undefined) return;
+    if (declared === undefined || !this.#isAt(tensor, source)) return;
     this.#transfers.push(transfer);
     this.#simulator.addTransfer(declared, source, destination, rank);
     if (this.#buffers !== null) {
@@ -229,6 +229,13 @@ export class Reconstruction {
     const durationNs = this.#durations.transferNs(source, destination, tensor.bytes);
     const movedNs = sendingNs < 0 ? 0 : this.#nowNs - sendingNs;
     this.#simulator.setTransferring(declared, source, destination, remainingNs(durationNs - movedNs));
+  }
+
+  /** Of a declared tensor: present, or an output of what was declared. */
+  #isAt(tensor: TensorNode, accelerator: AcceleratorIndex): boolean {
+    const { producer } = tensor;
+    if (this.#graph.ledger.isPresent(tensor.id, accelerator)) return true;
+    return producer.accelerator === accelerator && this.#graph.issued(producer.issueNumber) === producer;
   }
 
   #addInputsOfBatch(batch: readonly OperatorNode[]): void {

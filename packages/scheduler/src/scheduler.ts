@@ -36,8 +36,11 @@ export interface SchedulerOptions extends BudgetOptions {
   readonly memoryPatienceNs?: number;
   /** Decisions kept for explanations. Default 4096. */
   readonly decisionsKept?: number;
-  /** Decisions made at a time; then whoever shares the event loop has its turn, and the rest follows. Default 64. */
-  readonly decisionsPerTurnMax?: number;
+  /**
+   * Milliseconds that decisions may take at a time, by `simulatedOperatorsPerMs` so that a run replays, and one decision more; then whoever
+   * shares the event loop has its turn, and the rest follows. Default 5.
+   */
+  readonly turnMsMax?: number;
   /**
    * How less urgent work is fitted into the time that more urgent work leaves. `false`: it runs whenever nothing more urgent is ready,
    * and holds up what becomes ready meanwhile. Default: fitted, with the defaults of `SliceOptions`.
@@ -56,8 +59,8 @@ export interface SchedulerOptions extends BudgetOptions {
   readonly preemptionsPerRequestMax?: number;
 }
 
-/** Requests that nothing is found for, tried in one turn: each costs as much as a decision. */
-const TRIED_IN_VAIN_MAX = 64;
+/** So many may be tried in vain at a time: each costs as much as a decision. */
+const TRIED_IN_VAIN_MAX = 8;
 
 /**
  * The scheduling module (paper §3.4, Algorithm 1): from the unscheduled frontier to one decision at a time. It reads the
@@ -123,11 +126,12 @@ export class Scheduler {
   }
 
   /**
-   * The next decision, or null when nothing may be issued now; "later" when there is more to try than should be at once. The caller carries
-   * it out before it asks again.
+   * The next decision, or null when nothing may be issued now; "later" when there is more to try than should be at once, the most
+   * urgent of which is not lost by waiting for the next event. The caller carries it out before it asks again.
    */
   decide(nowNs: number): Placement | "later" | null {
     const { unscheduledFrontier } = this.#graph;
+    this.#patience.look();
     let issued = 0;
     let triedInVain = 0;
     /** Accelerators that nothing is placed anew on, since somebody has waited long for memory there. */
@@ -159,6 +163,12 @@ export class Scheduler {
     if (!this.#patience.isHopeless(operator)) return null;
     const shortage = leastShortage(this.#graph.placementOptions(operator));
     return shortage === null ? null : { accelerator: shortage.accelerator, rank: operator.rank };
+  }
+
+  /** Operators simulated in one turn, after which it ends. */
+  get simulatedPerTurnMax(): number {
+    const { turnMsMax = 5, simulatedOperatorsPerMs = 1000 } = this.#options;
+    return turnMsMax * simulatedOperatorsPerMs;
   }
 
   /** Less urgent operators that more urgent work has kept waiting too long. To be asked at every event. */
@@ -206,6 +216,12 @@ export class Scheduler {
   acceleratorLost(accelerator: AcceleratorIndex): void {
     this.tenants.recount();
     this.#gate?.lost(accelerator);
+    this.placesChanged();
+  }
+
+  /** To be told when accelerators come or go, or are drained or no longer. */
+  placesChanged(): void {
+    this.#patience.placesChanged();
   }
 
   /** Whether an issued operator waits to be activated. */
@@ -243,7 +259,7 @@ export class Scheduler {
     const all = this.#graph.placementOptions(operator);
     if (all.length === 0) return null;
     if (!all.some((option) => option.shortage === null)) {
-      this.#patience.lacks(operator, nowNs, null);
+      this.#patience.lacks(operator, nowNs, all);
       return null;
     }
     const isNew = operator.instance.request.partition === null;
@@ -251,7 +267,7 @@ export class Scheduler {
     if (!options.some((option) => option.shortage === null)) return null;
     const chosen = this.#chooser.choose(operator, options, { nowNs, rankMax: this.#rankMax(operator) });
     if ("shortage" in chosen) {
-      this.#patience.lacks(operator, nowNs, chosen.shortage);
+      this.#patience.isPredictedToLack(operator, nowNs, chosen.shortage);
       return null;
     }
     this.#patience.placed(operator);

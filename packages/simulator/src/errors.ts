@@ -107,8 +107,7 @@ export function failBytes(accelerator: number, usedBytes: number): never {
 }
 
 /** A time past what a double counts exactly. */
-export function requireExactNs(atNs: number, beginNs: number): void {
-  if (atNs <= Number.MAX_SAFE_INTEGER) return;
+export function failTime(atNs: number, beginNs: number): never {
   throw new SimulatorError(
     "TIME_OVERFLOW",
     `the simulation began at ${beginNs} ns and reaches about ${atNs} ns; times are exact up to 2^53 − 1 ns only`,

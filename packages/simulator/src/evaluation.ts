@@ -1,6 +1,6 @@
 import { nextStamp } from "./arrays.ts";
 import { Components } from "./components.ts";
-import { failBytes, requireExactNs } from "./errors.ts";
+import { failBytes, failTime } from "./errors.ts";
 import { advance, scoreBound, selectTransfers } from "./kernel.ts";
 import { loadComponent, loadOverlay, startComponent, startNext } from "./load.ts";
 import { ACCELERATOR, DONE, DURATION, INPUTS, PLACE, RANKS, TRANSFER } from "./nodes.ts";
@@ -212,7 +212,7 @@ export class Evaluation {
   /** Times are exact. Whether events of others would have made a difference: those alone in the run are the whole of it if `parts` is 1. */
   #finishAlone(parts: number, abandoned: boolean): void {
     const { run } = this;
-    requireExactNs(run.nowNs, this.#planned.beginNs);
+    if (run.nowNs > Number.MAX_SAFE_INTEGER) failTime(run.nowNs, this.#planned.beginNs);
     if (parts === 1) run.turned = false;
     else if (this.#planned.intents.size > 0 && (!abandoned || run.nowNs >= (run.clock[TURNS] as number)))
       run.turned = true;
@@ -246,7 +246,7 @@ export class Evaluation {
       for (let a = 0; a < accelerators && run.failedAccelerator === -1; a++) startNext(run, a);
       abandoned = run.failedAccelerator === -1 && advance(run, this.#abandonAboveScore);
     }
-    requireExactNs(run.nowNs, planned.beginNs);
+    if (run.nowNs > Number.MAX_SAFE_INTEGER) failTime(run.nowNs, planned.beginNs);
     this.#sweep();
     if (run.failedAccelerator !== -1) {
       const usedBytes = run.usedBytes[run.failedAccelerator] as number;
@@ -266,7 +266,8 @@ export class Evaluation {
       const node = run.events.pop();
       const place = i32[(node << 4) + PLACE] as number;
       unfinished.add(node);
-      requireExactNs(f64[(node << 3) + DONE] as number, this.#planned.beginNs);
+      const doneNs = f64[(node << 3) + DONE] as number;
+      if (doneNs > Number.MAX_SAFE_INTEGER) failTime(doneNs, this.#planned.beginNs);
       if ((place & TRANSFER) === 0)
         (run.busyNs[place & ACCELERATOR] as number) -= f64[(node << 3) + DURATION] as number;
     }

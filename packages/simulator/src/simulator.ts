@@ -152,8 +152,9 @@ export class Simulator {
 
   /**
    * A transfer that is planned at begin, whoever reads what it brings. Transfers declared so, or by `setTransferring`, are numbered in the
-   * order of their declaration, before all that operators ask for.
-   * @param rank Of the operator it was planned for. Throws COPY_EXISTS, INVALID_SOURCE unless the tensor is present or produced there.
+   * order of their declaration, before all that operators ask for. Throws COPY_EXISTS, INVALID_SOURCE unless the tensor is present or
+   * produced at the source.
+   * @param rank Of the operator it was planned for.
    */
   addTransfer(tensor: SimTensor, source: number, destination: number, rank: number): void {
     this.#edit();

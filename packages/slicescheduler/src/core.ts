@@ -51,7 +51,6 @@ export class MasterCore {
   readonly #expiries = new Expiries();
   readonly #drains = new Drains();
   readonly #displacement: Displacement;
-  readonly #decisionsPerTurnMax: number;
   /** A turn ended with decisions left to make. */
   #isUnfinished: boolean = false;
   /** Chances since somebody last looked for a standstill while others moved. */
@@ -60,8 +59,6 @@ export class MasterCore {
   #triedEpoch = -1;
   /** A standstill was told, and nothing has moved since. */
   #standsStill: boolean = false;
-  /** The time of the last event. */
-  #handledNs = 0;
   #lateEvents = 0;
   #operatorsDone = 0;
 
@@ -70,7 +67,6 @@ export class MasterCore {
     this.#options = options;
     this.graph = origin?.graph ?? new GlobalMappingGraph(compileCluster(options.cluster), options.memorySafety);
     this.scheduler = origin?.scheduler ?? new Scheduler(this.graph, options.scheduling);
-    this.#decisionsPerTurnMax = options.scheduling?.decisionsPerTurnMax ?? 64;
     this.#displacement = new Displacement(this.graph, options.scheduling?.preemptionsPerRequestMax ?? 16);
     this.#outbox = new Outbox(this.graph);
     this.#settlements = new Settlements(this.graph, this.scheduler, this.#outbox);
@@ -90,12 +86,11 @@ export class MasterCore {
     fork.#transfers.continueFrom(this.#transfers);
     fork.#expiries.continueFrom(this.#expiries, twins);
     fork.#drains.continueFrom(this.#drains);
-    fork.#displacement.continueFrom(this.#displacement);
+    fork.#displacement.continueFrom(this.#displacement, twins);
     fork.#isUnfinished = this.#isUnfinished;
     fork.#looksLeftOut = this.#looksLeftOut;
     fork.#triedEpoch = this.#triedEpoch;
     fork.#standsStill = this.#standsStill;
-    fork.#handledNs = this.#handledNs;
     return fork;
   }
 
@@ -107,11 +102,6 @@ export class MasterCore {
   wakeNs(nowNs: number): number {
     if (this.#isUnfinished) return nowNs;
     return Math.max(nowNs, Math.min(this.#expiries.nextNs, this.scheduler.wakeNs(nowNs)));
-  }
-
-  /** When the last event came: what `wakeNs` said then holds until the next one. */
-  get handledNs(): number {
-    return this.#handledNs;
   }
 
   handle(event: MasterEvent, nowNs: number): Reaction {
@@ -130,7 +120,6 @@ export class MasterCore {
     for (const operator of this.scheduler.activate(nowNs)) {
       this.#outbox.instruct({ type: "activate", issueNumber: operator.issueNumber });
     }
-    this.#handledNs = nowNs;
     return reaction;
   }
 
@@ -179,6 +168,7 @@ export class MasterCore {
         this.#checkAccelerator(event.accelerator);
         if (!this.#drains.begin(event.accelerator)) return false;
         this.graph.drainAccelerator(event.accelerator, nowNs);
+        this.scheduler.placesChanged();
         this.#outbox.tellAccelerator("acceleratorDraining", event.accelerator, nowNs);
         return true;
       case "acceleratorResumed":
@@ -187,6 +177,7 @@ export class MasterCore {
         // One that is lost or absent is there again when its executor says so.
         if (this.graph.availability(event.accelerator) === "down") return false;
         this.graph.returnAccelerator(event.accelerator);
+        this.scheduler.placesChanged();
         this.#outbox.tellAccelerator("acceleratorReturned", event.accelerator, nowNs);
         return true;
     }
@@ -322,6 +313,7 @@ export class MasterCore {
     for (const weight of this.graph.returnAccelerator(accelerator)) {
       this.#outbox.instruct({ type: "loadWeights", ...weight });
     }
+    this.scheduler.placesChanged();
     const isDraining = this.#drains.has(accelerator);
     if (isDraining) this.graph.drainAccelerator(accelerator, nowNs);
     const reason = isDraining ? "it is drained until it is resumed" : "";
@@ -369,14 +361,16 @@ export class MasterCore {
   /** So many decisions at a time that whoever shares the event loop has its turn in between. */
   #issueWhatMayBe(nowNs: number): void {
     this.#isUnfinished = false;
+    const turnEnds = this.scheduler.statistics.simulatedOperators + this.scheduler.simulatedPerTurnMax;
     for (let decisions = 0; ; decisions++) {
-      if (decisions === this.#decisionsPerTurnMax) {
+      if (decisions === DECISIONS_PER_TURN_MAX || this.scheduler.statistics.simulatedOperators > turnEnds) {
         this.#isUnfinished = true;
         return;
       }
       const placement = this.scheduler.decide(nowNs);
       if (placement === "later") {
-        this.#isUnfinished = true;
+        // As long as something moves there will be an event, and what is more urgent was tried.
+        this.#isUnfinished = !isMoving(this.graph);
         return;
       }
       if (placement === null) {
@@ -419,6 +413,7 @@ export class MasterCore {
       this.#outbox.tellAccelerator("acceleratorDrained", accelerator, nowNs);
       // Requests that hold nothing any more leave it as well, and what they had reserved elsewhere others may have.
       this.graph.drainAccelerator(accelerator, nowNs);
+      this.scheduler.placesChanged();
       this.#issueWhatMayBe(nowNs);
     }
   }
@@ -428,6 +423,9 @@ interface Origin {
   readonly graph: GlobalMappingGraph;
   readonly scheduler: Scheduler;
 }
+
+/** Some cost little: only one candidate, and nothing to simulate. */
+const DECISIONS_PER_TURN_MAX = 64;
 
 /** While others move, of so many chances to look for a standstill one is taken. */
 const LOOKS_LEFT_OUT = 64;

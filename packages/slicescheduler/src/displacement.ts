@@ -24,12 +24,16 @@ export class Displacement {
     this.#preemptionsMax = preemptionsMax;
   }
 
-  continueFrom(other: Displacement): void {
+  /** Goes on where another one is. `twins` are the requests of its graph, each with its copy. */
+  continueFrom(other: Displacement, twins: ReadonlyMap<RequestNode, RequestNode>): void {
     for (const { issueNumber } of other.#returning) {
       const twin = this.#graph.issued(issueNumber);
       if (twin !== undefined) this.#returning.add(twin);
     }
-    for (const { id } of other.#leaving) this.#leaving.add(this.#graph.request(id));
+    for (const request of other.#leaving) {
+      const twin = twins.get(request);
+      if (twin !== undefined) this.#leaving.add(twin);
+    }
   }
 
   /** Asks so many operators less urgent than a class back as are too many, the least urgent and latest first. */
@@ -58,7 +62,14 @@ export class Displacement {
     }
     if (victim === null) return;
     this.#leaving.add(victim);
-    for (const { operators } of victim.instances) for (const operator of operators) this.#displace(operator);
+    victim.preemptions += 1;
+    for (const { operators } of victim.instances) {
+      for (const operator of operators) {
+        if (!isWaiting(operator)) continue;
+        this.#graph.recall(operator);
+        this.#returning.add(operator);
+      }
+    }
   }
 
   /** Requests of which everything has come back give up their place. To be asked after every event. */

@@ -29,6 +29,7 @@ export {
   type PlanOptions,
   type PredictedInstance,
   planAhead,
+  type Refusal,
   type WhatIf,
   whatIf,
 } from "./what-if.ts";

@@ -44,7 +44,7 @@ const KNOWN = {
     "batchOperatorsMax",
     "memoryPatienceNs",
     "decisionsKept",
-    "decisionsPerTurnMax",
+    "turnMsMax",
     "preemptionsPerRequestMax",
     "queuedRequestsMax",
     "slices",
@@ -113,7 +113,7 @@ export function checkOptions(options: SliceSchedulerOptions): void {
   positive("scheduling.queuedRequestsMax", scheduling.queuedRequestsMax, true);
   positive("scheduling.starvationBoundNs", scheduling.starvationBoundNs, true);
   positive("scheduling.decisionsKept", scheduling.decisionsKept, true);
-  positive("scheduling.decisionsPerTurnMax", scheduling.decisionsPerTurnMax, true);
+  positive("scheduling.turnMsMax", scheduling.turnMsMax, false);
   for (const [name, tenant] of Object.entries(scheduling.tenants ?? {})) {
     const prefix = `scheduling.tenants.${name}.`;
     if (name === "") faults.push("scheduling.tenants: a tenant needs a name");

@@ -56,7 +56,7 @@ export class Shadow {
       present,
     });
     this.#executor.open({ cluster: snapshot.cluster, deliver: (event) => this.#handle(event) });
-    this.#armWake(live.handledNs);
+    this.#armWake();
     this.#executor.execute(present.unanswered);
   }
 
@@ -98,12 +98,11 @@ export class Shadow {
     const { instructions, notices } = this.core.handle(event, this.nowNs);
     for (const notice of notices) this.#note(notice);
     if (instructions.length > 0) this.#executor.execute(instructions);
-    this.#armWake(this.nowNs);
+    this.#armWake();
   }
 
-  /** @param sinceNs The time of the last event. */
-  #armWake(sinceNs: number): void {
-    const wakeNs = this.core.wakeNs(sinceNs);
+  #armWake(): void {
+    const wakeNs = this.core.wakeNs(this.nowNs);
     if (wakeNs === this.#wakeNs) return;
     this.#forgetWake?.();
     this.#wakeNs = wakeNs;

@@ -1,5 +1,5 @@
 import { GmgError, IllegalMoveError, type InstanceNode, InvariantBrokenError } from "@slicescheduler/gmg";
-import type { Decision, WaitingReason } from "@slicescheduler/scheduler";
+import { type Decision, SchedulerError, type WaitingReason } from "@slicescheduler/scheduler";
 import type { MasterCore } from "./core.ts";
 import { InvalidOptionsError, SliceSchedulerError } from "./errors.ts";
 import type { ApplicationEvent } from "./events.ts";
@@ -53,9 +53,12 @@ export interface AffectedInstance {
   readonly delayNs: number | null;
 }
 
+/** What `submit` throws; each has a stable `code`. */
+export type Refusal = GmgError | SchedulerError | SliceSchedulerError;
+
 export interface WhatIf {
   /** Why it would be refused, as `submit` would throw it; then nothing else is told. */
-  readonly refused: Error | null;
+  readonly refused: Refusal | null;
   /** The submitted ones, in order. */
   readonly submitted: readonly PredictedInstance[];
   /** By rising number. */
@@ -105,7 +108,7 @@ function foresee(
   nowNs: number,
   { horizonNs = Number.MAX_SAFE_INTEGER }: PlanOptions,
   ask: () => readonly ApplicationEvent[],
-): { plan: Plan; refused: Error | null } {
+): { plan: Plan; refused: Refusal | null } {
   if (!(Number.isSafeInteger(horizonNs) && horizonNs > 0))
     throw new InvalidOptionsError([`horizonNs: ${horizonNs} is not a whole number above 0`]);
   const untilNs = Math.min(nowNs + horizonNs, Number.MAX_SAFE_INTEGER);
@@ -146,7 +149,7 @@ function subjectOf({ id, request, label, template }: InstanceNode): Subject {
 }
 
 /** Adds what is submitted to the subjects. Returns the first refusal, which ends it. */
-function askAll(shadow: Shadow, ask: () => readonly ApplicationEvent[], subjects: Subject[]): Error | null {
+function askAll(shadow: Shadow, ask: () => readonly ApplicationEvent[], subjects: Subject[]): Refusal | null {
   try {
     for (const event of ask()) {
       shadow.ask(event);
@@ -154,10 +157,14 @@ function askAll(shadow: Shadow, ask: () => readonly ApplicationEvent[], subjects
     }
     return null;
   } catch (error) {
-    const isBroken = error instanceof InvariantBrokenError || error instanceof IllegalMoveError;
-    if (!isBroken && (error instanceof GmgError || error instanceof SliceSchedulerError)) return error;
+    if (isRefusal(error)) return error;
     throw error;
   }
+}
+
+function isRefusal(error: unknown): error is Refusal {
+  if (error instanceof InvariantBrokenError || error instanceof IllegalMoveError) return false;
+  return error instanceof GmgError || error instanceof SchedulerError || error instanceof SliceSchedulerError;
 }
 
 function predictedOf(shadow: Shadow, { instance, request, label, template }: Subject): PredictedInstance {

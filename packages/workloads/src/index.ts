@@ -1,5 +1,4 @@
 export { type BatchedOutcome, type BatchedReplayOptions, replayBatched } from "./batched/driver.ts";
-export { lightStepTokensMax, stepOperatorNs } from "./batched/durations.ts";
 export { type BatchedComparison, compareBatched, type Interference, type SliceFigures } from "./batched/figures.ts";
 export {
   type BatchedLane,

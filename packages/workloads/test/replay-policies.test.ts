@@ -132,13 +132,21 @@ describe("prompts in pieces", () => {
     expect(pieces?.tokens).toBe(3);
   });
 
-  test("the same requests are served, with less disturbance of online tokens", () => {
-    const whole = policyResult(outcomes.get("slicescheduler") ?? run(policy), 1e9);
-    const pieces = policyResult(run(inPieces(256)), 1e9);
+  test("under plain priority, pieces serve the same requests with less disturbance of online tokens", () => {
+    const plain = { scheduling: { slices: false } } as const;
+    const whole = policyResult(run(policy, plain), 1e9);
+    const pieces = policyResult(run(inPieces(256), plain), 1e9);
     expect(pieces.onlineCompleted).toBe(whole.onlineCompleted);
     expect(pieces.offlineCompleted).toBeGreaterThan(0.95 * whole.offlineCompleted);
     expect(pieces.tpotMs?.p50 ?? 0).toBeLessThan((whole.tpotMs?.p50 ?? 0) * 0.8);
   });
+});
+
+test("slice fitting: online tokens come as fast as without offline work, and offline work is served all the same", () => {
+  const fitted = policyResult(outcomes.get("slicescheduler") ?? run("slicescheduler"), 1e9);
+  const alone = policyResult(run("slicescheduler", { offline: [] }), 1e9);
+  expect((fitted.tpotMs?.p50 ?? 0) / (alone.tpotMs?.p50 ?? 1)).toBeLessThan(1.1);
+  expect(fitted.offlineCompleted).toBeGreaterThan(0.9 * offline.length);
 });
 
 describe("disturbed truths", () => {

@@ -189,7 +189,7 @@ class Pair {
 }
 
 describe("Batcher against its slow twin", () => {
-  test.prop([options, fc.array(command, { maxLength: 100, size: "max" })], { numRuns: 100 })(
+  test.prop([options, fc.array(command, { maxLength: 100, size: "max" })], { numRuns: 50 })(
     "composes the same steps",
     (drawn, commands) => {
       const pair = new Pair(drawn);

@@ -36,7 +36,7 @@ export interface BatcherOptions {
 }
 
 /** Prompt tokens of one sequence in a step. */
-export interface Chunk {
+interface Chunk {
   readonly sequence: number;
   readonly fromToken: number;
   readonly tokens: number;

@@ -10,6 +10,8 @@ export class BatchedBooks implements LaneBooks {
   lastEndNs = 0;
   readonly #owners = new Map<number, EngineLane>();
   readonly #startedNs: Float64Array;
+  /** Predecessors within a step, shared by all: they are many. */
+  #chain: readonly (readonly number[])[] | undefined;
 
   constructor(accelerators: number, windowNs: number) {
     this.busy = { online: new BusyTime(accelerators, windowNs), offline: new BusyTime(accelerators, windowNs) };
@@ -27,11 +29,10 @@ export class BatchedBooks implements LaneBooks {
   /** Each operator needs the one before it, and its part of the pool as the step before left it; the first the awaited token. */
   stepSubmitted(lane: EngineLane, instance: number, before: number, awaited: number | null): void {
     this.#owners.set(instance, lane);
-    const operators = Array.from({ length: lane.operators }, (_, index) => index);
-    const continued = operators.map((operator) => ({ operator, onInstance: before, onOperator: operator }));
-    const token = awaited === null ? [] : [{ operator: 0, onInstance: awaited, onOperator: operators.length - 1 }];
-    const predecessors = operators.map((operator) => (operator === 0 ? [] : [operator - 1]));
-    this.audit.submitted(instance, predecessors, [...continued, ...token]);
+    this.#chain ??= Array.from({ length: lane.operators }, (_, index) => (index === 0 ? [] : [index - 1]));
+    const needs = this.#chain.map((_, operator) => ({ operator, onInstance: before, onOperator: operator }));
+    if (awaited !== null) needs.push({ operator: 0, onInstance: awaited, onOperator: lane.operators - 1 });
+    this.audit.submitted(instance, this.#chain, needs);
   }
 
   started(instance: number, operator: number, accelerator: number, atNs: number): void {

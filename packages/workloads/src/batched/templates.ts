@@ -40,7 +40,7 @@ export interface BatchedTemplates {
   readonly heavy: StepVariants;
 }
 
-export interface StepVariants {
+interface StepVariants {
   /** All its tokens are known; `token` is no input of it. */
   readonly free: StepSpec;
   readonly awaiting: StepSpec;

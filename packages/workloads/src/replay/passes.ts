@@ -23,9 +23,9 @@ export interface PassSpecs {
 }
 
 const sizes: readonly number[] = [1, 2, 4, 8];
-export const defaultLayersPerOperator = 8;
+const defaultLayersPerOperator = 8;
 /** So that the model has an operator for each of eight accelerators. */
-export const deepLayersPerOperator = 4;
+const deepLayersPerOperator = 4;
 
 /** Names of all partitions a lane may name: pipelines over 1, 2, 4 and 8 accelerators, and those with one of each pair. */
 export function partitionNames(cluster: ClusterSpec): string[] {

@@ -1,0 +1,128 @@
+/** Which small worlds are searched: by system, none left out of what a part says. */
+import { layoutsOf, SHAPES, type Shape, transfersOf } from "./shapes.ts";
+import type { Channel, ModelFault } from "./small-world.ts";
+import type { WorldChoice } from "./small-worlds.ts";
+
+const ACCELERATORS_MAX = 3;
+const TRANSFERS_MAX = 4;
+const INSTANCES_MAX = 3;
+
+/** `"few"`: shapes of two operators; `"default"`; `"all"`: every combination. */
+export type WorldSet = "few" | "default" | "all";
+
+interface Base {
+  readonly shape: Shape;
+  readonly layout: readonly number[];
+  readonly accelerators: number;
+  /** Of one instance. */
+  readonly transfers: number;
+}
+
+const FAULTS: readonly (ModelFault | null)[] = [null, "cancel", "operatorFails", "transferFails", "acceleratorLost"];
+
+/** In the order in which they are searched, and each once. */
+export function worldChoices(set: WorldSet): WorldChoice[] {
+  const choices = set === "all" ? allOf(basesOf(SHAPES)) : someOf(basesOf(set === "few" ? SHAPES.slice(0, 1) : SHAPES));
+  const seen = new Set<string>();
+  return choices.filter((choice) => {
+    const key = JSON.stringify(choice);
+    if (seen.has(key)) return false;
+    seen.add(key);
+    return true;
+  });
+}
+
+function basesOf(shapes: readonly Shape[]): Base[] {
+  const bases: Base[] = [];
+  for (const shape of shapes) {
+    for (let accelerators = 2; accelerators <= ACCELERATORS_MAX; accelerators++) {
+      for (const layout of layoutsOf(shape, accelerators)) {
+        const transfers = transfersOf(shape, layout);
+        if (transfers > 0 && transfers <= TRANSFERS_MAX) bases.push({ shape, layout, accelerators, transfers });
+      }
+    }
+  }
+  return bases;
+}
+
+/** Every base, each alone in every other respect. */
+function someOf(bases: readonly Base[]): WorldChoice[] {
+  return bases.flatMap((base) => {
+    const most = Math.min(INSTANCES_MAX, Math.floor(TRANSFERS_MAX / base.transfers));
+    const two = Math.min(2, most);
+    const choices: WorldChoice[] = [];
+    for (const fault of FAULTS) {
+      choices.push(
+        choiceOf(base, { instances: two, fault }),
+        choiceOf(base, { instances: two, fault, issuedAheadMax: 1 }),
+      );
+      choices.push(choiceOf(base, { instances: 1, fault, channel: "inOrder" }));
+      if (fault !== "acceleratorLost") choices.push(choiceOf(base, { instances: 1, fault, channel: "perAccelerator" }));
+      choices.push(choiceOf(base, { fault, partitions: 2 }));
+      choices.push(choiceOf(base, { fault, chained: true }));
+    }
+    for (const channel of ["immediate", "inOrder"] satisfies Channel[])
+      choices.push(choiceOf(base, { instances: two, urgentLast: two > 1, channel, issuedAheadMax: 1 }));
+    choices.push(choiceOf(base, { instances: two, urgentLast: two > 1 }));
+    choices.push(choiceOf(base, { instances: most }), choiceOf(base, { instances: most, memory: "ample" }));
+    choices.push(choiceOf(base, { instances: two, memory: "close", channel: "inOrder" }));
+    choices.push(choiceOf(base, { instances: two, channel: "perAccelerator", issuedAheadMax: 1 }));
+    choices.push(choiceOf(base, { chained: true, channel: "perAccelerator" }));
+    for (const wide of [{ copyEngines: 2 }, { sharedLink: true }, { copyEngines: 2, sharedLink: true }])
+      choices.push(choiceOf(base, { instances: two, memory: "ample", ...wide }));
+    return choices;
+  });
+}
+
+/**
+ * Every base with everything else in every combination. Where events of accelerators overtake each other nothing is lost or taken back for
+ * somebody more urgent: executors report in the order of causes, and what is issued again after a withdrawal relies on it.
+ */
+function allOf(bases: readonly Base[]): WorldChoice[] {
+  return bases.flatMap((base) => {
+    const choices: WorldChoice[] = [];
+    const most = Math.min(INSTANCES_MAX, Math.floor(TRANSFERS_MAX / base.transfers));
+    for (const channel of ["immediate", "inOrder", "perAccelerator"] satisfies Channel[]) {
+      for (const fault of FAULTS) {
+        if (fault === "acceleratorLost" && channel === "perAccelerator") continue;
+        for (const issuedAheadMax of [8, 1])
+          for (const copyEngines of [1, 2])
+            for (const sharedLink of [false, true])
+              for (const partitions of [1, 2]) {
+                const rest = { channel, fault, issuedAheadMax, copyEngines, sharedLink, partitions };
+                choices.push(choiceOf(base, { chained: true, ...rest }));
+                choices.push(choiceOf(base, rest));
+                for (let instances = 2; instances <= most; instances++)
+                  for (const memory of ["tight", "close", "ample"] as const)
+                    for (const urgentLast of channel === "perAccelerator" ? [false] : [false, true])
+                      choices.push(choiceOf(base, { instances, memory, urgentLast, ...rest }));
+              }
+      }
+    }
+    return choices;
+  });
+}
+
+type Rest = Partial<Omit<WorldChoice, "shape" | "layouts" | "accelerators">> & {
+  /** With 2, a second one with every accelerator in the place of the one before. */
+  readonly partitions?: number;
+};
+
+function choiceOf({ shape, layout, accelerators }: Base, { partitions = 1, ...rest }: Rest): WorldChoice {
+  const turned = layout.map((place) => (place + 1) % accelerators);
+  return {
+    shape,
+    layouts: partitions === 1 ? [layout] : [layout, turned],
+    accelerators,
+    instances: 1,
+    chained: false,
+    urgentLast: false,
+    memory: "tight",
+    copyEngines: 1,
+    sharedLink: false,
+    channel: "immediate",
+    fault: null,
+    issuedAheadMax: 8,
+    ...rest,
+  };
+}
