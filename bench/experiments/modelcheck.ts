@@ -20,7 +20,9 @@ import {
 import type { Measure } from "../measurement.ts";
 
 const SECONDS = 170;
+/** Worlds that break: told in full, and listed. */
 const TOLD_MAX = 5;
+const VIOLATED_MAX = 100;
 /** Milliseconds between two lines on stderr. */
 const TELL_EVERY_MS = 5_000;
 
@@ -106,7 +108,9 @@ function summary(explored: readonly Exploration[], planted: readonly Planted[], 
     /** Searched to the end without finding anything. */
     configurations: finished.length,
     configurationsOfSet: total,
-    /** Every state of every world of the set was looked at. */
+    /** Not reached, or cut off, within the time. Worlds that break are told under `violated`. */
+    notSearched: total - finished.length - violated.length,
+    /** Every state of every world of the set was looked at, and nothing was found. */
     complete: finished.length === total,
     states,
     transitions: sumOf(explored, "transitions"),
@@ -118,7 +122,7 @@ function summary(explored: readonly Exploration[], planted: readonly Planted[], 
     machineInputs: sumOf(explored, "machineInputs"),
     statesCompared: sumOf(explored, "compared"),
     violations: violated.length,
-    violated: violated.slice(0, TOLD_MAX),
+    violated: violated.slice(0, VIOLATED_MAX),
     plantedFound: planted.filter(({ found }) => found !== null).length,
     plantedTotal: planted.length,
     planted: planted.map(({ plant, world, found, states: looked, moves }) => ({
@@ -144,7 +148,7 @@ function textOf(
 ): string {
   const lines = [
     `${json.configurations} of ${json.configurationsOfSet} worlds searched to the end in ${json.seconds} s (${json.cpuSeconds} s of processor, ${json.workers} threads): ` +
-      (json.complete ? "all of the set" : "NOT all of the set"),
+      `${json.notSearched === 0 ? "none" : json.notSearched} left out (--seconds, --configurations)`,
     `states ${json.states}, transitions ${json.transitions}, ends ${json.ends}; at most ${json.statesMax} states in a world, ${json.movesMax} moves deep`,
     `the real machines: ${json.machineStates} states, ${json.machineSteps} moves, ${json.machineInputs} inputs given; ${json.statesCompared} second ways compared`,
     `violations ${json.violations}; planted faults found ${json.plantedFound} of ${json.plantedTotal}`,

@@ -78,6 +78,7 @@ function fakeReplay({ policy: given, online, offline, cluster, onProgress }: Rep
       peakHbmBytes: 2e9,
       utilization: policy === "slicescheduler" ? 0.5 : 0.25,
     })),
+    busy: { online: [], offline: [] },
     operatorsDone: 100,
     rounds: 10,
     simulatedOperators: 20,

@@ -111,8 +111,9 @@ function presentTransfer({ number, tensor, source, destination, state, sendingNs
     source,
     destination,
     bytes: tensor.bytes,
+    // A quarantined one is an intent that nobody activates: it never ends.
     state: state === "planned" || state === "sending" ? state : "intent",
-    sendNs: sendingNs,
+    sendNs: state === "quarantined" ? -1 : sendingNs,
   };
 }
 
@@ -121,8 +122,10 @@ function askedBack({ issueNumber, state, recalled, startedNs }: OperatorNode): E
   return startedNs < 0 && (recalled || state !== "issued") ? [{ type: "withdraw", issueNumber }] : [];
 }
 
-function askedToMove({ number, tensor, source, destination, state }: TransferNode): ExecutorInstruction[] {
-  if (state === "cancelling") return [{ type: "cancelTransfer", transfer: number }];
-  if (state !== "receiving") return [];
+function askedToMove({ number, tensor, source, destination, state, sendingNs }: TransferNode): ExecutorInstruction[] {
+  // One that is quarantined before its data moved was given up.
+  const isGivenUp = state === "cancelling" || (state === "quarantined" && sendingNs < 0);
+  if (isGivenUp) return [{ type: "cancelTransfer", transfer: number }];
+  if (state !== "selected") return [];
   return [{ type: "activateRecv", transfer: number, tensor: tensor.id, source, destination, bytes: tensor.bytes }];
 }

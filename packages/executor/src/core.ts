@@ -358,9 +358,10 @@ export class ExecutorCore {
   #cancelTransfer({ transfer }: Instruction<"cancelTransfer">, nowNs: number): void {
     const pending = this.#transfers.get(transfer);
     if (pending === undefined) this.#lateTransfer(transfer);
-    else if (pending.state !== "planned" && pending.state !== "intent") this.#tally.ignored++;
+    else if (pending.state === "sending") this.#tally.ignored++;
     else {
       this.#transfers.cancel(transfer, nowNs);
+      this.#bytesOf.delete(transfer);
       this.#cancelled(pending, nowNs);
     }
   }

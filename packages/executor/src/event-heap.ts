@@ -6,6 +6,9 @@ export interface HeapEntry {
   readonly sequence: number;
 }
 
+/** Clocks sweep events out that were taken back once they outnumber those that wait by this many: they would wait for their time otherwise. */
+export const DEAD_MIN = 64;
+
 /** A binary heap with the earliest entry on top. Cost O(log size) per push and pop. */
 export class EventHeap<Entry extends HeapEntry> {
   readonly #entries: Entry[] = [];
@@ -30,6 +33,13 @@ export class EventHeap<Entry extends HeapEntry> {
       at = parentAt;
     }
     entries[at] = entry;
+  }
+
+  /** Takes out all that are not to stay. Cost O(size · log size). */
+  keep(isToStay: (entry: Entry) => boolean): void {
+    const staying = this.#entries.filter(isToStay);
+    this.#entries.length = 0;
+    for (const entry of staying) this.push(entry);
   }
 
   pop(): Entry | undefined {

@@ -1,5 +1,5 @@
 import { ExecutorError } from "./errors.ts";
-import { EventHeap, type HeapEntry } from "./event-heap.ts";
+import { DEAD_MIN, EventHeap, type HeapEntry } from "./event-heap.ts";
 import type { EventOrder, EventTime, SimulatedTimer } from "./event-time.ts";
 import { EVENT_KIND } from "./simulated-time.ts";
 
@@ -30,9 +30,6 @@ interface Timer extends SimulatedTimer, HeapEntry {
 const DELAY_MS_MAX = 2 ** 31 - 1;
 
 const NS_PER_MS = 1e6;
-
-/** Events that were taken back are swept out when they outnumber those that wait by this many. */
-const DEAD_MIN = 64;
 
 /**
  * The time that passes outside, in whole nanoseconds since it was made; it never steps back, whatever its source does. Events run one per
@@ -101,17 +98,9 @@ export class RealTime implements EventTime {
     if (own.callback === null) return false;
     own.callback = null;
     this.#pending--;
-    if (this.#heap.size > 2 * this.#pending + DEAD_MIN) this.#sweep();
+    if (this.#heap.size > 2 * this.#pending + DEAD_MIN) this.#heap.keep(({ callback }) => callback !== null);
     this.#arm();
     return true;
-  }
-
-  /** Those that were taken back would wait for their time otherwise, however far that is. */
-  #sweep(): void {
-    const live: Timer[] = [];
-    for (let timer = this.#heap.pop(); timer !== undefined; timer = this.#heap.pop())
-      if (timer.callback !== null) live.push(timer);
-    for (const timer of live) this.#heap.push(timer);
   }
 
   /** Asks the host to wake it for the first event that is left, and for nothing when none is. */

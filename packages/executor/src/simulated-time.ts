@@ -1,5 +1,5 @@
 import { ExecutorError } from "./errors.ts";
-import { EventHeap, type HeapEntry } from "./event-heap.ts";
+import { DEAD_MIN, EventHeap, type HeapEntry } from "./event-heap.ts";
 import type { EventOrder, EventTime, SimulatedTimer } from "./event-time.ts";
 
 /** Kinds of events of one instant, in the order in which they are processed; docs/execution-model.md, "Events". */
@@ -90,6 +90,7 @@ export class SimulatedTime implements EventTime {
     if (own.callback === null) return false;
     own.callback = null;
     this.#pending--;
+    if (this.#heap.size > 2 * this.#pending + DEAD_MIN) this.#heap.keep(({ callback }) => callback !== null);
     return true;
   }
 

@@ -38,8 +38,8 @@ export const QUEUE_MOVES: Readonly<Record<QueueState, readonly QueueState[]>> = 
 
 /**
  * The steps of a transfer: planned until its tensor is at the source, then an intent, then the two admitted halves.
- * An intent that was raised runs to its end, also when nobody waits for it any more. At any step it is lost with the
- * accelerator at either of its ends.
+ * An intent that was raised runs to its end, also when nobody waits for it any more, unless the master cancels it before its data
+ * move. At any step it is lost with the accelerator at either of its ends.
  */
 export type TransferState = "planned" | "intent" | "receiving" | "sending" | "done" | "failed" | "cancelled" | "lost";
 
@@ -51,7 +51,7 @@ export const TRANSFER_MOVES: Readonly<Record<TransferState, readonly TransferSta
   sending: ["receiving"],
   done: ["sending"],
   failed: ["sending"],
-  cancelled: ["planned", "intent"],
+  cancelled: ["planned", "intent", "receiving"],
   lost: ["planned", "intent", "receiving", "sending"],
 };
 

@@ -106,7 +106,7 @@ export class TransferTable {
     return entry;
   }
 
-  /** A transfer that is planned or an intent will not take place; the caller loses the copy at the destination. */
+  /** A transfer whose data do not move yet will not take place; the caller loses the copy at the destination, its buffer included. */
   cancel(transfer: number, nowNs: number): void {
     const entry = this.#at(transfer);
     const isPlanned = entry.state === "planned";

@@ -59,7 +59,10 @@ export type ExecutorInstruction =
       readonly destination: number;
       readonly bytes: number;
     }
-  /** Give up a transfer whose data do not move yet; answered by `transferCancelled`. Ignored when it has gone on, or ended. */
+  /**
+   * Give up a transfer whose data do not move yet, with its receive buffer if it has one; answered by `transferCancelled`. Ignored when its
+   * data move, or it has ended.
+   */
   | { readonly type: "cancelTransfer"; readonly transfer: number }
   /** Move the data; answered by `transferDone` or `transferFailed`. */
   | { readonly type: "activateSend"; readonly transfer: number }
@@ -87,7 +90,7 @@ export type ExecutorEvent =
   | { readonly type: "transferDone"; readonly transfer: number; readonly observedNs: number }
   /** It ended without a copy at the destination. */
   | { readonly type: "transferFailed"; readonly transfer: number; readonly reason: string }
-  /** It will not take place: its last waiting consumer was withdrawn, or its tensor was lost at the source. */
+  /** It will not take place: the master gave it up, its last waiting consumer was withdrawn, or its tensor was lost at the source. */
   | { readonly type: "transferCancelled"; readonly transfer: number }
   /**
    * The accelerator is gone with everything on it: memory, queue, transfers from and to it. No event follows about any of

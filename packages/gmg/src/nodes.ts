@@ -186,10 +186,21 @@ export interface TransferNode {
   readonly tensor: TensorNode;
   readonly source: AcceleratorIndex;
   readonly destination: AcceleratorIndex;
-  /** While it is planned, that of the most urgent operator that waits for it; from its intent on as it was then. */
+  /** Until it is selected, that of the most urgent operator that waits for it; then as it was then. */
   rank: number;
-  /** `"starved"`: its receive buffer did not fit; `"cancelling"`: the executor was told to give it up. */
-  state: "planned" | "intended" | "starved" | "cancelling" | "receiving" | "sending";
+  /**
+   * `"starved"`: its receive buffer did not fit; `"selected"`: its receive buffer is being allocated; `"receiving"`: that is there;
+   * `"cancelling"`: the executor was told to give it up; `"quarantined"`: its end is overdue, its buffers stay until it is heard.
+   */
+  state:
+    | "planned"
+    | "intended"
+    | "starved"
+    | "cancelling"
+    | "selected"
+    | "receiving"
+    | "sending"
+    | "quarantined";
   /** When it last became an intent; −1 before. */
   intendedNs: number;
   /** When the data began to move; −1 before. */

@@ -151,6 +151,10 @@ function checkCopy(
 function stepOf(state: GraphState, tensor: TensorNode, accelerator: number): "expected" | "allocated" | "present" {
   const { producer } = tensor;
   const transfer = tensor.transfers.find(({ destination }) => destination === accelerator);
+  if (transfer?.state === "quarantined") {
+    // It may have got stuck before its receive buffer was there.
+    return state.ledger.bufferOf(tensor.id, accelerator) === null ? "expected" : "allocated";
+  }
   if (transfer !== undefined) {
     return transfer.state === "receiving" || transfer.state === "sending" ? "allocated" : "expected";
   }

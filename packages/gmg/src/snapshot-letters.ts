@@ -43,8 +43,10 @@ export const TRANSFER_LETTERS: Readonly<Record<TransferNode["state"], string>> =
   intended: "i",
   starved: "v",
   cancelling: "c",
+  selected: "e",
   receiving: "r",
   sending: "s",
+  quarantined: "q",
 };
 
 export const TRANSFER_STATES: ReadonlyMap<string, TransferNode["state"]> = new Map(

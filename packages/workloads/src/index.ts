@@ -59,6 +59,7 @@ export { type ReplayOptions, replay } from "./replay/driver.ts";
 export type { EngineListener, EngineRequest, EngineRequestOptions, ReplayEngine } from "./replay/engine.ts";
 export { assertModelFits, type FitDemand } from "./replay/fit.ts";
 export type { AcceleratorOutcome, ReplayOutcome } from "./replay/outcome.ts";
+export { partitionNames } from "./replay/passes.ts";
 export {
   assertPolicyKnown,
   type Lane,

@@ -37,6 +37,7 @@ function outcome(change: Partial<ReplayOutcome> = {}): ReplayOutcome {
       { name: "a0", capacityBytes: 100, fixedBytes: 10, usedBytesAtEnd: 10, peakHbmBytes: 90, utilization: 0.5 },
       { name: "a1", capacityBytes: 100, fixedBytes: 10, usedBytesAtEnd: 10, peakHbmBytes: 100, utilization: 0.25 },
     ],
+    busy: { online: [0.5, 0.25], offline: [0, 0] },
     operatorsDone: 8,
     rounds: 4,
     simulatedOperators: 8,

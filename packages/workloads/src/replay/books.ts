@@ -1,6 +1,7 @@
 import type { Template } from "@slicescheduler/gmg";
 import { RunAudit } from "./audit.ts";
 import { BusyTime } from "./busy.ts";
+import type { RequestClass } from "./policy.ts";
 import { onInstance, type PassDependency, passDependencies } from "./wiring.ts";
 
 /** An instance that was submitted: whose outputs the next one reads. */
@@ -10,9 +11,9 @@ export interface Submitted {
 }
 
 /** What the replay itself knows of the instances it submitted: whose they are, and what the audit may expect of them. */
-export class Books<Owner> {
+export class Books<Owner extends { readonly class: RequestClass }> {
   readonly audit = new RunAudit();
-  readonly busy: BusyTime;
+  readonly busy: Readonly<Record<RequestClass, BusyTime>>;
   lastEndNs = 0;
   readonly #owners = new Map<number, Owner>();
   readonly #startedNs = new Map<number, number>();
@@ -21,7 +22,7 @@ export class Books<Owner> {
 
   /** @param templates by name, all that instances will be submitted of. */
   constructor(accelerators: number, windowNs: number, templates: ReadonlyMap<string, Template>) {
-    this.busy = new BusyTime(accelerators, windowNs);
+    this.busy = { online: new BusyTime(accelerators, windowNs), offline: new BusyTime(accelerators, windowNs) };
     this.#templates = templates;
   }
 
@@ -41,7 +42,8 @@ export class Books<Owner> {
 
   ended(instance: number, operator: number, accelerator: number, atNs: number): void {
     this.audit.ended(instance, operator, accelerator, atNs);
-    this.busy.add(accelerator, this.#startedNs.get(accelerator) ?? atNs, atNs);
+    const owner = this.#owners.get(instance);
+    if (owner !== undefined) this.busy[owner.class].add(accelerator, this.#startedNs.get(accelerator) ?? atNs, atNs);
     this.lastEndNs = atNs;
   }
 

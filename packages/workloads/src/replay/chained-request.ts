@@ -2,6 +2,7 @@ import type { InstanceHandle, OpenRequestOptions, RequestHandle, SliceScheduler,
 import type { DecodeSpec, ExtendSpec, PrefillSpec } from "../llama/templates.ts";
 import type { Books, Submitted } from "./books.ts";
 import type { EngineRequest, EngineRequestOptions } from "./engine.ts";
+import type { RequestClass } from "./policy.ts";
 
 /** The passes of one model as a scheduler knows them. */
 export interface PassHandles {
@@ -62,6 +63,10 @@ export class ChainedRequest implements EngineRequest {
     this.#options = options;
     this.#request = request;
     this.#piecesLeft = Math.ceil(options.inputTokens / options.prefillTokensMax) - 1;
+  }
+
+  get class(): RequestClass {
+    return this.#options.class;
   }
 
   submitNext(isLast: boolean): void {

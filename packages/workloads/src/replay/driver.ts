@@ -178,7 +178,7 @@ class SliceSchedulerEngine implements ReplayEngine {
     const books = this.#books;
     const stats = this.#scheduler.stats();
     const weights = weightBytesPerAccelerator(cluster, this.#specs.flatMap(templatesOf));
-    const utilization = books.busy.utilization();
+    const busy = { online: books.busy.online.utilization(), offline: books.busy.offline.utilization() };
     return {
       policy: this.#policy.name,
       windowNs: online.windowNs,
@@ -191,8 +191,9 @@ class SliceSchedulerEngine implements ReplayEngine {
         fixedBytes: (accelerator.externalBaselineBytes ?? 0) + (weights.get(accelerator.name) ?? 0),
         usedBytesAtEnd: stats.accelerators[index]?.usedHbmBytes ?? Number.NaN,
         peakHbmBytes: stats.accelerators[index]?.peakHbmBytes ?? Number.NaN,
-        utilization: utilization[index] ?? 0,
+        utilization: (busy.online[index] ?? 0) + (busy.offline[index] ?? 0),
       })),
+      busy,
       operatorsDone: books.audit.operatorsDone,
       rounds: stats.rounds,
       simulatedOperators: stats.simulatedOperators,

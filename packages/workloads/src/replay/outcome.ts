@@ -1,4 +1,5 @@
 import type { CheckFailure } from "../errors.ts";
+import type { RequestClass } from "./policy.ts";
 import type { RequestRecord } from "./records.ts";
 
 /** Everything one replay of one policy left behind; metrics and checks are computed from it. */
@@ -10,6 +11,8 @@ export interface ReplayOutcome {
   readonly records: readonly RequestRecord[];
   readonly offlineOffered: number;
   readonly accelerators: readonly AcceleratorOutcome[];
+  /** Share of the window that operators of each class occupied, one per accelerator. */
+  readonly busy: Readonly<Record<RequestClass, readonly number[]>>;
   readonly operatorsDone: number;
   readonly rounds: number;
   /** Operators simulated for the rounds. */
