@@ -23,8 +23,13 @@ import {
 import type { Measure } from "../measurement.ts";
 import { readWorkloadArguments, workloadOf } from "./inputs/workload.ts";
 
-/** Offline requests under way at a time: there is always one whose next operator is ready, wherever an accelerator idles. */
-const UNDER_WAY = 64;
+/**
+ * A long online prefill keeps one accelerator of a pair for a second. What the other one does meanwhile has passed the first one before: many
+ * offline requests under way, each worked off far ahead, and as many operators issued. More of either adds little.
+ */
+const UNDER_WAY = 128;
+const LOOKAHEAD = 16;
+const ISSUED_PER_ACCELERATOR = 256;
 /** Prompt tokens in one piece of offline work: shorter than what a decoding request leaves idle, longer than the reading of the weights. */
 const PIECE_TOKENS = 64;
 /** More than all accelerators could serve in the window. */
@@ -129,12 +134,18 @@ function runsFor(tenants: number, piece: number, only: readonly string[] | null)
     { policy: withPieces(sliced, "slicescheduler whole prompts", null, undefined), alone: online },
     { policy: withPieces(sliced, "plain priority", piece, plain), alone: online },
     { policy: withPieces(sliced, "plain priority whole prompts", null, plain), alone: online },
-    ...["subset-share-pipelined", "dual-share-pipelined", "full-share-pipelined"].map((name) => ({
-      policy: policyNamed(name, tenants),
-      alone: policyNamed("static-online", tenants),
-    })),
+    ...["subset-share-pipelined", "dual-share-pipelined", "full-share-pipelined"].flatMap((name) => {
+      const policy = policyNamed(name, tenants);
+      const alone = policyNamed("static-online", tenants);
+      const offline = policy.offline as NonNullable<ReplayPolicy["offline"]>;
+      const inPieces = { ...policy, name: `${name} in pieces`, offline: { ...offline, prefillTokensMax: piece } };
+      return [
+        { policy, alone },
+        { policy: inPieces, alone },
+      ];
+    }),
   ];
-  return only === null ? runs : runs.filter(({ policy }) => only.includes(policy.name));
+  return runs.filter(({ policy }) => only?.includes(policy.name) ?? true);
 }
 
 function withPieces(
@@ -148,8 +159,8 @@ function withPieces(
   return {
     ...policy,
     name,
-    offline: { ...offline, lanes, ...(piece === null ? {} : { prefillTokensMax: piece }) },
-    ...(scheduling === undefined ? {} : { scheduling }),
+    offline: { ...offline, lanes, lookahead: LOOKAHEAD, ...(piece === null ? {} : { prefillTokensMax: piece }) },
+    scheduling: { operatorsPerAcceleratorMax: ISSUED_PER_ACCELERATOR, ...scheduling },
   };
 }
 

@@ -1,5 +1,5 @@
 /** What a run may meet, one case at a time; each is compared with the undisturbed run. */
-import { EstimatorBank } from "@slicescheduler/estimators";
+import { EstimatorBank, FrozenBank, type OperatorObservation } from "@slicescheduler/estimators";
 import type { Candidate } from "@slicescheduler/scheduler";
 import type { ReplayOptions, ReplayScheduling } from "@slicescheduler/workloads";
 
@@ -37,6 +37,23 @@ export const cases: readonly Case[] = [
     change: (_, learned) => ({ scheduling: { estimators: learned(0.5) } }),
   },
   {
+    name: "always-x2",
+    summary: "estimators that predict twice the truth and never learn otherwise",
+    change: (_, learned) => ({ scheduling: { estimators: new FrozenBank(learned(2)) } }),
+  },
+  {
+    name: "always-half",
+    summary: "estimators that predict half of the truth and never learn otherwise",
+    change: (_, learned) => ({ scheduling: { estimators: new FrozenBank(learned(0.5)) } }),
+  },
+  {
+    name: "hidden-x2",
+    summary: "half of the operators take twice as long as the others, by what no feature shows; the mean is as ever",
+    change: () => ({
+      disturbance: { bias: { pass: "all", factor: 2 / 3, fromNs: 0 }, stragglers: { share: 0.5, factor: 2 } },
+    }),
+  },
+  {
     name: "decode-x2",
     summary: "decode operators take twice as long from half of the window on",
     change: (windowNs) => ({ disturbance: { bias: { pass: "decode", factor: 2, fromNs: windowNs / 2 } } }),
@@ -67,11 +84,30 @@ export const cases: readonly Case[] = [
     change: (windowNs) => ({ disturbance: { slowAccelerator: { name: "a0", factor: 3, fromNs: windowNs / 2 } } }),
   },
   {
+    name: "slow-device-by-kind",
+    summary: "control: the slow accelerator again, durations predicted by kind alone",
+    change: () => ({
+      disturbance: { slowAccelerator: { name: "a0", factor: 3, fromNs: 0 } },
+      scheduling: { estimators: new KindBank() },
+    }),
+  },
+  {
     name: "no-simulation",
     summary: "control: partitions in turn, nothing predicted or simulated",
     change: () => ({ scheduling: { policy: inTurn() } }),
   },
 ];
+
+/** Takes all accelerators of a kind for alike. */
+class KindBank extends EstimatorBank {
+  override speedFactor(): number {
+    return 1;
+  }
+
+  override observeOperator({ model, kind, features, observedNs, priorNs }: OperatorObservation): void {
+    this.operator(model, kind).observe(features, observedNs, priorNs);
+  }
+}
 
 /** Deals requests to their candidates one after the other. */
 function inTurn(): NonNullable<ReplayScheduling["policy"]> {

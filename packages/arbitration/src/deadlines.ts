@@ -9,7 +9,7 @@ export interface Overdue {
   heapAt: number;
 }
 
-/** When a transfer that holds its ports is given up: counted from the last step heard of it. Infinity past 2^53. */
+/** When a transfer that holds its ports is given up: counted from the last step heard of it. Infinity from 2^53 − 1 on. */
 export function deadlineOf(
   history: readonly MoveRecord[],
   expectedNs: number,
@@ -19,7 +19,7 @@ export function deadlineOf(
   if (begin === undefined) return Number.POSITIVE_INFINITY;
   const predictedNs = begin.move === "recvReady" ? Math.ceil(deadlineFactor * expectedNs) : 0;
   const deadlineNs = begin.atNs + Math.max(deadlineMinNs, predictedNs);
-  return Number.isSafeInteger(deadlineNs) ? deadlineNs : Number.POSITIVE_INFINITY;
+  return deadlineNs < Number.MAX_SAFE_INTEGER ? deadlineNs : Number.POSITIVE_INFINITY;
 }
 
 /** A binary heap by deadline, then transfer number, out of which anything can be taken: O(log held) each. */

@@ -11,6 +11,8 @@ export type EstimatorErrorCode =
   | "OPTIONS_INVALID"
   /** A bank holds `BANK_MODELS_MAX` models. */
   | "TOO_MANY_MODELS"
+  /** The speeds of `KIND_ACCELERATORS_MAX` accelerators of one kind are known. */
+  | "TOO_MANY_ACCELERATORS"
   /** A saved value is not one of this package's, or contradicts itself. */
   | "STATE_INVALID"
   /** A saved value is of a version this package does not read. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { DurationModel, EstimatorBank, EstimatorError } from "./index.ts";
+import { DurationModel, EstimatorBank, EstimatorError, SPEED_SAMPLES } from "./index.ts";
 
 function trained(): EstimatorBank {
   const bank = new EstimatorBank({ forgetting: 0.95, historyKeysMax: 8 });
@@ -7,6 +7,9 @@ function trained(): EstimatorBank {
     bank.operator("layers", "H200").observe([index % 5, index], 10_000 + index * 31, 5000);
     bank.operator("layers", "L40").observe([index % 5, index], 40_000 + index * 97, 5000);
     bank.transfer("__proto__", "gpu1").observe([index * 1000], 8000 + index * 40, 5000);
+    const slow = index % 3 === 0 ? 3 : 1;
+    const seen = { model: "head", kind: "H200", features: [index % 7], priorNs: 500 };
+    bank.observeOperator({ ...seen, accelerator: `gpu${index % 3}`, observedNs: (1000 + (index % 7)) * slow });
   }
   return bank;
 }
@@ -41,6 +44,31 @@ describe("EstimatorBank", () => {
       bank.operator("layers", "L40").predict([3, 9], 5000),
     );
     expect(loaded.operator("new", "L40").save().forgetting).toBe(0.95);
+    expect(loaded.speedFactor("H200", "gpu0")).toBeGreaterThan(2.5);
+    expect(loaded.speedFactor("H200", "gpu0")).toBe(bank.speedFactor("H200", "gpu0"));
+  });
+
+  it("reads version 1, which knew no speeds of accelerators", () => {
+    const saved = trained().save();
+    const { speeds: _, ...old } = { ...saved, version: 1 };
+    const loaded = EstimatorBank.load(JSON.parse(JSON.stringify(old)));
+    expect(loaded.speedFactor("H200", "gpu0")).toBe(1);
+    expect(loaded.save()).toEqual({ ...saved, speeds: [] });
+  });
+
+  it("refuses an accelerator or a kind that appears twice, and more observations than are kept", () => {
+    const saved = trained().save();
+    const [kind] = saved.speeds;
+    const [accelerator] = kind?.accelerators ?? [];
+    const logs = Array.from({ length: SPEED_SAMPLES + 1 }, () => 0);
+    for (const speeds of [
+      [kind, kind],
+      [{ ...kind, accelerators: [accelerator, accelerator] }],
+      [{ ...kind, accelerators: [{ ...accelerator, logs }] }],
+      [{ ...kind, accelerators: [{ ...accelerator, logs: [] }] }],
+    ]) {
+      expect(failure(() => EstimatorBank.load({ ...saved, speeds })).code).toBe("STATE_INVALID");
+    }
   });
 
   it("gives a copy: what is done to it reaches nobody", () => {
@@ -65,7 +93,7 @@ describe("EstimatorBank", () => {
 
   it("tells another version from a foreign value", () => {
     const saved = trained().save();
-    expect(failure(() => EstimatorBank.load({ ...saved, version: 2 })).code).toBe("STATE_VERSION");
+    expect(failure(() => EstimatorBank.load({ ...saved, version: 3 })).code).toBe("STATE_VERSION");
     const model = new DurationModel().save();
     expect(failure(() => DurationModel.load({ ...model, version: "1" })).code).toBe("STATE_VERSION");
     for (const foreign of [null, undefined, 5, "x", [], {}, { format: "other", version: 1 }, model]) {
@@ -97,6 +125,38 @@ describe("EstimatorBank", () => {
     for (const name of ["coefficients", "upper", "diagonal", "scales"]) {
       const longer = { ...model, regression: { ...model.regression, [name]: [...model.regression[name], 1] } };
       expect(failure(() => DurationModel.load(longer)).code).toBe("STATE_INVALID");
+    }
+  });
+});
+
+describe("observeOperator", () => {
+  it("counts what is no duration as refused, and teaches no speed by it", () => {
+    const bank = trained();
+    const { speeds } = bank.save();
+    const seen = { model: "head", kind: "H200", accelerator: "gpu0", features: [3], priorNs: 500 };
+    // The last would be a duration on an accelerator that is three times as fast.
+    const invalid = [Number.NaN, Number.POSITIVE_INFINITY, 0, -5, 2 ** 54];
+    for (const observedNs of invalid) bank.observeOperator({ ...seen, observedNs });
+    expect(bank.save().speeds).toEqual(speeds);
+    expect(bank.operator("head", "H200").accuracy().refused).toBe(invalid.length);
+  });
+
+  it("changes nothing when features or prior are refused", () => {
+    const bank = trained();
+    const before = bank.save();
+    const seen = { model: "head", kind: "H200", accelerator: "new", features: [3], observedNs: 1000, priorNs: 500 };
+    expect(failure(() => bank.observeOperator({ ...seen, features: [1, 2] })).code).toBe("FEATURES_INVALID");
+    expect(failure(() => bank.observeOperator({ ...seen, priorNs: -1 })).code).toBe("PRIOR_INVALID");
+    expect(bank.save()).toEqual(before);
+  });
+
+  it("takes accelerators that do work of different sizes for alike while the law of the sizes is not known", () => {
+    const bank = new EstimatorBank();
+    for (let index = 0; index < 8; index++) {
+      const tokens = index % 2 === 0 ? 4 : 2000 + index;
+      const seen = { model: "m", kind: "k", accelerator: `a${index % 2}`, features: [tokens], priorNs: 1000 };
+      bank.observeOperator({ ...seen, observedNs: 50_000 * tokens });
+      expect([bank.speedFactor("k", "a0"), bank.speedFactor("k", "a1")]).toEqual([1, 1]);
     }
   });
 });

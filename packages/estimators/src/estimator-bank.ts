@@ -1,16 +1,26 @@
 import { DurationModel } from "./duration-model.ts";
 import { EstimatorError } from "./errors.ts";
-import { BANK_MODELS_MAX, checkOptions } from "./limits.ts";
+import { BANK_MODELS_MAX, checkOptions, DURATION_MAX_NS } from "./limits.ts";
 import { readBankState } from "./saved-state.ts";
-import type { EstimatorBankState, EstimatorOptions } from "./types.ts";
+import { SpeedFactors } from "./speed-factors.ts";
+import type { EstimatorBankState, EstimatorOptions, OperatorObservation } from "./types.ts";
 
 type Models = Map<string, Map<string, DurationModel>>;
 
-/** The duration models of a cluster: one per (duration model's name, accelerator kind), and one per ordered pair of accelerators. */
+/** A model that is less sure of a duration than this, and has observed less than that, says nothing about the accelerator's speed. */
+const SPEED_CONFIDENCE_MIN = 0.75;
+const SPEED_MODEL_SAMPLES_MIN = 12;
+
+/**
+ * The duration models of a cluster: one per (duration model's name, accelerator kind), and one per ordered pair of accelerators. Within a kind each
+ * accelerator has a speed factor, learned over all models of its kind.
+ */
 export class EstimatorBank {
   readonly #options: Required<EstimatorOptions>;
   readonly #operators: Models = new Map();
   readonly #transfers: Models = new Map();
+  /** By kind. */
+  readonly #speeds = new Map<string, SpeedFactors>();
   #size = 0;
 
   /** `options` hold for every model. Throws `OPTIONS_INVALID`. */
@@ -33,6 +43,31 @@ export class EstimatorBank {
     return this.findTransfer(source, destination) ?? this.#create(this.#transfers, source, destination);
   }
 
+  /**
+   * What `accelerator` takes ÷ what the models of its `kind` predict, so that predictions are to be multiplied by it; 3 is three times as slow.
+   * Exactly 1 while nothing else is known, or the difference is below 10 % or within noise.
+   */
+  speedFactor(kind: string, accelerator: string): number {
+    return this.#speeds.get(kind)?.factor(accelerator) ?? 1;
+  }
+
+  /**
+   * Teaches the accelerator's speed factor and, with what the work would have taken on an accelerator like most of its kind, the kind's model.
+   * Throws as `operator` and `DurationModel.observe`, and `TOO_MANY_ACCELERATORS`.
+   */
+  observeOperator({ model, kind, accelerator, features, observedNs, priorNs }: OperatorObservation): void {
+    const ofKind = this.operator(model, kind);
+    const { durationNs, confidence } = ofKind.predict(features, priorNs);
+    const isValid = observedNs > 0 && observedNs <= DURATION_MAX_NS;
+    const isSure = confidence >= SPEED_CONFIDENCE_MIN || ofKind.accuracy().samples >= SPEED_MODEL_SAMPLES_MIN;
+    if (isValid && isSure) {
+      const log = Math.log(Math.max(observedNs, 1) / durationNs);
+      this.#speedsOf(kind).observe(accelerator, log);
+    }
+    const factor = isValid ? this.speedFactor(kind, accelerator) : 1;
+    ofKind.observe(features, factor === 1 ? observedNs : Math.min(observedNs / factor, DURATION_MAX_NS), priorNs);
+  }
+
   /** As `operator`, for looking: undefined where nothing was asked yet. */
   findOperator(model: string, kind: string): DurationModel | undefined {
     return this.#operators.get(model)?.get(kind);
@@ -47,20 +82,31 @@ export class EstimatorBank {
   save(): EstimatorBankState {
     return {
       format: "slicescheduler/estimators",
-      version: 1,
+      version: 2,
       ...this.#options,
       operators: flat(this.#operators).map(([model, kind, it]) => ({ model, kind, state: it.save() })),
       transfers: flat(this.#transfers).map(([source, destination, it]) => ({ source, destination, state: it.save() })),
+      speeds: [...this.#speeds].map(([kind, it]) => ({ kind, ...it.save() })),
     };
   }
 
-  /** Throws `STATE_INVALID` for what `save` cannot have written, `STATE_VERSION` for another version. */
+  /** Throws `STATE_INVALID` for what `save` cannot have written, `STATE_VERSION` for another version than 2 or 1, which had no speed factors. */
   static load(value: unknown): EstimatorBank {
-    const { options, operators, transfers } = readBankState(value);
+    const { options, operators, transfers, speeds } = readBankState(value);
     const bank = new EstimatorBank(options);
     for (const { first, second, state } of operators) bank.#restore(bank.#operators, first, second, state);
     for (const { first, second, state } of transfers) bank.#restore(bank.#transfers, first, second, state);
+    for (const { kind, ...state } of speeds) bank.#speeds.set(kind, SpeedFactors.load(state));
     return bank;
+  }
+
+  #speedsOf(kind: string): SpeedFactors {
+    let speeds = this.#speeds.get(kind);
+    if (speeds === undefined) {
+      speeds = new SpeedFactors();
+      this.#speeds.set(kind, speeds);
+    }
+    return speeds;
   }
 
   #create(models: Models, first: string, second: string): DurationModel {

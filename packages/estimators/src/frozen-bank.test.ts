@@ -4,6 +4,11 @@ import { EstimatorBank, FrozenBank } from "./index.ts";
 function taught(): EstimatorBank {
   const bank = new EstimatorBank();
   for (let tokens = 1; tokens < 20; tokens++) bank.operator("layer", "k").observe([tokens], 100 + 7 * tokens, 50);
+  for (let round = 0; round < 40; round++) {
+    const accelerator = `a${round % 4}`;
+    const observedNs = (100 + 7 * (round % 19)) * (round % 4 === 3 ? 3 : 1);
+    bank.observeOperator({ model: "layer", kind: "k", accelerator, features: [round % 19], observedNs, priorNs: 50 });
+  }
   bank.transfer("a", "b").observe([10], 30, 20);
   return bank;
 }
@@ -17,6 +22,10 @@ test("it answers what its bank would, of what is known and of what is not", () =
   }
   expect(frozen.transfer("a", "b").predict([10], 20)).toEqual(bank.transfer("a", "b").predict([10], 20));
   expect(frozen.operator("other", "k").predict([3], 50)).toEqual({ durationNs: 50, confidence: 0, source: "prior" });
+  expect(bank.speedFactor("k", "a3")).toBeGreaterThan(2.5);
+  for (const accelerator of ["a0", "a3", "a9"]) {
+    expect(frozen.speedFactor("k", accelerator)).toBe(bank.speedFactor("k", accelerator));
+  }
   expect(frozen.operator("layer", "k").accuracy()).toEqual(bank.operator("layer", "k").accuracy());
 });
 
@@ -28,6 +37,8 @@ test("neither of them learns what is told to it, and the bank gets no models by 
     frozen.operator("layer", "k").observe([3], 9999, 50);
     frozen.operator("other", "k").observe([3, 4], 9999, 50);
     frozen.transfer("b", "a").observe([3], 9999, 50);
+    const seen = { model: "layer", kind: "k", features: [3], observedNs: 9999, priorNs: 50 };
+    frozen.observeOperator({ ...seen, accelerator: "a0" });
   }
   expect(bank.save()).toEqual(before);
   expect(bank.size).toBe(2);

@@ -1,6 +1,6 @@
 import { DurationModel } from "./duration-model.ts";
 import { EstimatorBank } from "./estimator-bank.ts";
-import type { Accuracy, DurationModelState, Estimate, EstimatorBankState } from "./types.ts";
+import type { Accuracy, DurationModelState, Estimate, EstimatorBankState, OperatorObservation } from "./types.ts";
 
 /**
  * A view of a bank that answers what the bank would and learns nothing, nor does the bank learn of it. For trying things out: what the bank
@@ -38,6 +38,12 @@ export class FrozenBank extends EstimatorBank {
     const found = this.#bank.findTransfer(source, destination);
     return found === undefined ? undefined : this.#view(found);
   }
+
+  override speedFactor(kind: string, accelerator: string): number {
+    return this.#bank.speedFactor(kind, accelerator);
+  }
+
+  override observeOperator(_observed: OperatorObservation): void {}
 
   override save(): EstimatorBankState {
     return this.#bank.save();

@@ -8,6 +8,8 @@ export const FEATURES_MAX = 256;
 const FEATURE_MAX: number = Number.MAX_SAFE_INTEGER;
 /** Models per bank, operators and transfers together. */
 export const BANK_MODELS_MAX = 65_536;
+/** Accelerators of one kind whose speed is told apart. */
+export const KIND_ACCELERATORS_MAX = 65_536;
 /** Observations and estimates stay exact below this. */
 export const DURATION_MAX_NS: number = Number.MAX_SAFE_INTEGER;
 

@@ -5,14 +5,25 @@
 import { EARLY_SAMPLES_MAX } from "./early.ts";
 import { EstimatorError } from "./errors.ts";
 import { HISTORY_SAMPLES } from "./history.ts";
-import { BANK_MODELS_MAX, checkOptions, DURATION_MAX_NS, FEATURES_MAX } from "./limits.ts";
+import { BANK_MODELS_MAX, checkOptions, DURATION_MAX_NS, FEATURES_MAX, KIND_ACCELERATORS_MAX } from "./limits.ts";
 import { SHIFT_SAMPLES } from "./shift-detector.ts";
-import type { Accuracy, DurationModelState, EstimatorOptions, RegressionState, Sample, ShiftState } from "./types.ts";
+import { SPEED_SAMPLES } from "./speed-factors.ts";
+import type {
+  Accuracy,
+  DurationModelState,
+  EstimatorBankState,
+  EstimatorOptions,
+  RegressionState,
+  Sample,
+  ShiftState,
+  SpeedFactorsState,
+} from "./types.ts";
 
 export interface SavedBank {
   readonly options: Required<EstimatorOptions>;
   readonly operators: readonly SavedModel[];
   readonly transfers: readonly SavedModel[];
+  readonly speeds: EstimatorBankState["speeds"];
 }
 
 /** A model under its two names; `state` is not checked yet. */
@@ -24,7 +35,7 @@ interface SavedModel {
 
 export function readBankState(value: unknown): SavedBank {
   const path = "the saved bank";
-  checkHeader(value, path, "slicescheduler/estimators");
+  const version = checkHeader(value, path, "slicescheduler/estimators", 2);
   const options = readOptions(value, path);
   const operators = array(own(value, "operators", path), `${path}.operators`, BANK_MODELS_MAX);
   const transfers = array(own(value, "transfers", path), `${path}.transfers`, BANK_MODELS_MAX - operators.length);
@@ -32,7 +43,43 @@ export function readBankState(value: unknown): SavedBank {
     options,
     operators: operators.map((it, index) => readNamed(it, ["model", "kind"], `${path}.operators[${index}]`)),
     transfers: transfers.map((it, index) => readNamed(it, ["source", "destination"], `${path}.transfers[${index}]`)),
+    speeds: version === 1 ? [] : readSpeeds(own(value, "speeds", path), `${path}.speeds`),
   };
+}
+
+function readSpeeds(value: unknown, path: string): EstimatorBankState["speeds"] {
+  const kinds = array(value, path, BANK_MODELS_MAX).map((it, index) => {
+    const at = `${path}[${index}]`;
+    return { kind: text(own(it, "kind", at), `${at}.kind`), ...readSpeedsOfKind(it, at) };
+  });
+  checkDistinct(
+    kinds.map(({ kind }) => kind),
+    path,
+  );
+  return kinds;
+}
+
+function readSpeedsOfKind(value: unknown, path: string): SpeedFactorsState {
+  const at = `${path}.accelerators`;
+  const accelerators = array(own(value, "accelerators", path), at, KIND_ACCELERATORS_MAX).map((it, index) => {
+    const accelerator = text(own(it, "accelerator", `${at}[${index}]`), `${at}[${index}].accelerator`);
+    const logs = numbers(it, "logs", `${at}[${index}]`, undefined, -100, 100);
+    if (logs.length > 0 && logs.length <= SPEED_SAMPLES) return { accelerator, logs };
+    throw invalid(`${at}[${index}].logs`, logs, `1 to ${SPEED_SAMPLES} numbers`);
+  });
+  checkDistinct(
+    accelerators.map(({ accelerator }) => accelerator),
+    at,
+  );
+  return { deviation: number(own(value, "deviation", path), `${path}.deviation`, 0.002, 100), accelerators };
+}
+
+function checkDistinct(names: readonly string[], path: string): void {
+  const seen = new Set<string>();
+  for (const name of names) {
+    if (seen.has(name)) throw invalid(path, names, `each name once, not ${show(name)} twice`);
+    seen.add(name);
+  }
 }
 
 function readNamed(value: unknown, names: readonly [string, string], path: string): SavedModel {
@@ -45,7 +92,7 @@ function readNamed(value: unknown, names: readonly [string, string], path: strin
 
 export function readDurationModelState(value: unknown): DurationModelState {
   const path = "the saved model";
-  checkHeader(value, path, "slicescheduler/duration-model");
+  checkHeader(value, path, "slicescheduler/duration-model", 1);
   const options = readOptions(value, path);
   const saved = own(value, "regression", path);
   const regression = saved === null ? null : readRegression(saved, `${path}.regression`);
@@ -126,12 +173,14 @@ function readOptions(value: unknown, path: string): Required<EstimatorOptions> {
   });
 }
 
-function checkHeader(value: unknown, path: string, format: string): void {
+/** Returns the version, from 1 to `versionMax`. */
+function checkHeader(value: unknown, path: string, format: string, versionMax: number): number {
   const found = own(value, "format", path);
   if (found !== format) throw invalid(`${path}.format`, found, JSON.stringify(format));
   const version = own(value, "version", path);
-  if (version === 1) return;
-  const message = `${path} is of version ${show(version)}, this package reads version 1; learn anew, or load it with the package that wrote it`;
+  if (Number.isInteger(version) && (version as number) >= 1 && (version as number) <= versionMax)
+    return version as number;
+  const message = `${path} is of version ${show(version)}, this package reads version ${versionMax === 1 ? "1" : `1 to ${versionMax}`}; learn anew, or load it with the package that wrote it`;
   throw new EstimatorError("STATE_VERSION", message, { version });
 }
 

@@ -47,6 +47,18 @@ export interface Sample {
   readonly priorNs: number;
 }
 
+/** An operator that ran, as a bank learns from it. */
+export interface OperatorObservation {
+  /** Name of the duration model. */
+  readonly model: string;
+  readonly kind: string;
+  /** Name of the accelerator, of that kind. */
+  readonly accelerator: string;
+  readonly features: readonly number[];
+  readonly observedNs: number;
+  readonly priorNs: number;
+}
+
 /** A saved regression; arrays are over [1, prior, …features]. */
 export interface RegressionState {
   readonly samples: number;
@@ -85,10 +97,19 @@ export interface DurationModelState {
   readonly early: readonly Sample[];
 }
 
+/** The saved speed factors of one kind of accelerators. */
+export interface SpeedFactorsState {
+  /** Mean |ln(observed / predicted) − level| lately, over all of them. */
+  readonly deviation: number;
+  /** Of each the last ln(observed / predicted), oldest first. */
+  readonly accelerators: readonly { readonly accelerator: string; readonly logs: readonly number[] }[];
+}
+
 /** A saved `EstimatorBank`: plain, survives JSON. */
 export interface EstimatorBankState {
   readonly format: "slicescheduler/estimators";
-  readonly version: 1;
+  /** Version 1, which had no speed factors, is read as well. */
+  readonly version: 2;
   readonly forgetting: number;
   readonly historyKeysMax: number;
   readonly operators: readonly { readonly model: string; readonly kind: string; readonly state: DurationModelState }[];
@@ -97,4 +118,5 @@ export interface EstimatorBankState {
     readonly destination: string;
     readonly state: DurationModelState;
   }[];
+  readonly speeds: readonly ({ readonly kind: string } & SpeedFactorsState)[];
 }

@@ -126,7 +126,7 @@ test("what was asked and not answered is asked again", () => {
   graph.operatorDone(make, 150);
   const transfer = graph.transfer(0);
   if (transfer === undefined) throw new RangeError("there is no transfer");
-  transfer.state = "receiving";
+  transfer.state = "selected";
   graph.cancel(0, 150);
   const { present, told } = adopted(graph, 160);
   expect(present.unanswered).toEqual([
@@ -135,6 +135,22 @@ test("what was asked and not answered is asked again", () => {
     { type: "activateRecv", transfer: 0, tensor: 0, source: 0, destination: 1, bytes: 40 },
   ]);
   expect(told).toEqual(["160 withdrawn 1", "160 withdrawn 2", "160 recvReady 0"]);
+});
+
+test.each([false, true])("a quarantined transfer never ends, unless it can be given up still: moved %s", (moves) => {
+  const { graph, make } = issued();
+  graph.operatorStarted(make, 100);
+  graph.operatorDone(make, 150);
+  const transfer = graph.transfer(0);
+  if (transfer === undefined) throw new RangeError("there is no transfer");
+  graph.transferReceiving(transfer);
+  transfer.state = "quarantined";
+  if (moves) transfer.sendingNs = 155;
+  const { present, told, time, executor } = adopted(graph, 160);
+  expect(present.unanswered).toEqual(moves ? [] : [{ type: "cancelTransfer", transfer: 0 }]);
+  time.run();
+  expect(told.filter((line) => line.includes("transfer"))).toEqual(moves ? [] : ["160 transferCancelled 0"]);
+  expect(executor.stats().accelerators[1]?.usedHbmBytes).toBe(graph.ledger.fixedBytes(1) + (moves ? 40 : 0));
 });
 
 test("what is held back stays so until it is activated, and new issues come behind", () => {

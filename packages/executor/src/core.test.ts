@@ -84,6 +84,37 @@ test("two consumers share a transfer; withdrawing both ends it while it is plann
   }
 });
 
+/** Transfer 7 has its receive buffer on accelerator 1, and nothing but its pending send keeps what it moves on accelerator 0. */
+function withRecvBuffer() {
+  const core = newCore();
+  core.execute([issue(1), consumer(2, 1, 7)], 0);
+  drain(core);
+  core.operatorEnded(1, 1);
+  core.execute([recv(7, 1, 10), { type: "release", tensor: 1, accelerator: 0 }], 1);
+  drain(core, 1);
+  return core;
+}
+
+test("a transfer that has its receive buffer can be given up: buffer and pending send end, and what comes late is ignored", () => {
+  const core = withRecvBuffer();
+  core.execute([{ type: "cancelTransfer", transfer: 7 }], 2);
+  expect(drain(core, 2)).toEqual(["transferCancelled 7"]);
+  expect([core.ledger.has(1, 0), core.ledger.has(1, 1)]).toEqual([false, false]);
+  core.execute([send(7), { type: "cancelTransfer", transfer: 7 }, withdraw(2)], 3);
+  expect(drain(core, 3)).toEqual(["withdrawn 2"]);
+  expect(core.stats(3).ignored).toBe(2);
+  expect(core.leftovers()).toEqual({ operators: [], tensors: [], transfers: [] });
+});
+
+test("a transfer whose data move cannot be given up", () => {
+  const core = withRecvBuffer();
+  core.execute([send(7), { type: "cancelTransfer", transfer: 7 }], 2);
+  expect(drain(core, 2)).toEqual(["move 7"]);
+  expect(core.stats(2).ignored).toBe(1);
+  core.transferEnded(7, 9);
+  expect(drain(core, 9)).toEqual(["transferDone 7", "run 2", "operatorStarted 2"]);
+});
+
 test("a failed producer takes along the transfers of its outputs; consumers stay blocked until they are withdrawn", () => {
   const core = newCore();
   core.execute([issue(1), consumer(2, 1, 7), issue(3, { inputs: [local(1)] })], 0);

@@ -3,29 +3,15 @@ import { ActionLine, type ExecutorAction } from "./actions.ts";
 import { checkAdmissible, type Surroundings, whyUnavailable } from "./admission.ts";
 import type { PresentWork } from "./adopt.ts";
 import { Attempts } from "./attempts.ts";
+import type { ExecutorCoreOptions, LostWork } from "./core-options.ts";
 import { ExecutorError } from "./errors.ts";
-import { checkAccelerator, checkIssue, checkRecv, checkWhole } from "./instructions.ts";
+import { checkAccelerator, checkIssue, checkRecv, checkWhole, unknownInstruction } from "./instructions.ts";
 import { Presence } from "./presence.ts";
 import { AcceleratorQueue } from "./queue.ts";
 import { type ExecutorStats, type Leftovers, leftoversOf, Tally } from "./stats.ts";
 import { Templates } from "./templates.ts";
 import { type PendingTransfer, TransferTable } from "./transfers.ts";
 import type { ExecutorInstruction, IssueInstruction, OperatorFailure } from "./types.ts";
-
-export interface ExecutorCoreOptions {
-  /** Called for each copy that is freed or will never be written, while a call of the core is still at work. */
-  readonly onFreed?: (tensor: number, accelerator: number) => void;
-  /** Go on from here at this time, in place of an executor that had it. Default: nothing is there. */
-  readonly present?: { readonly work: PresentWork; readonly nowNs: number };
-}
-
-/** What was under way when an accelerator was lost. The backend stops it, or lets its end come: that will be ignored. */
-export interface LostWork {
-  /** Issue numbers. One whose start `next` has not given yet is never started. */
-  readonly operators: readonly number[];
-  /** Those that were sending, from and to the accelerator; likewise. */
-  readonly transfers: readonly number[];
-}
 
 type Instruction<Type extends ExecutorInstruction["type"]> = Extract<ExecutorInstruction, { type: Type }>;
 
@@ -55,11 +41,13 @@ export class ExecutorCore {
   /** Accelerators on which something may be able to start. */
   readonly #touched = new Set<number>();
   readonly #line = new ActionLine();
+  readonly #onAsked: ExecutorCoreOptions["onAsked"];
   #newestIssue = -1;
 
   constructor(cluster: Cluster, options: ExecutorCoreOptions = {}) {
     this.cluster = cluster;
     const { present } = options;
+    this.#onAsked = options.onAsked;
     this.ledger =
       present === undefined
         ? new ResidencyLedger(cluster.accelerators, options)
@@ -101,13 +89,13 @@ export class ExecutorCore {
   }
 
   /** A started operator has ended without outputs. */
-  operatorFailed(issueNumber: number, nowNs: number, reason: string): void {
+  operatorFailed(issueNumber: number, nowNs: number, reason: string, cause: OperatorFailure = "fault"): void {
     const queue = this.#queueRunning(issueNumber);
     if (queue === undefined) return;
     const { instruction, startedNs } = queue.fail(issueNumber, nowNs);
     this.#forget(issueNumber, queue.accelerator);
     this.#tally.ranOperator(queue.accelerator, nowNs - startedNs);
-    this.#failed(instruction, nowNs, "fault", reason);
+    this.#failed(instruction, nowNs, cause, reason);
   }
 
   /** A started transfer has ended. One that is not sending is late or a duplicate: ignored and counted. */
@@ -242,6 +230,10 @@ export class ExecutorCore {
       case "cancelTransfer":
         this.#cancelTransfer(instruction, nowNs);
         break;
+      case "probe":
+      case "giveUp":
+        this.#ask(instruction, nowNs);
+        break;
       case "activateSend":
         this.#send(instruction, nowNs);
         break;
@@ -252,6 +244,12 @@ export class ExecutorCore {
       default:
         unknownInstruction(instruction);
     }
+  }
+
+  #ask(asked: Instruction<"probe" | "giveUp">, nowNs: number): void {
+    const { type, accelerator } = asked;
+    const lost = type === "giveUp" ? this.loseAccelerator(accelerator, nowNs, asked.reason) : null;
+    this.#onAsked?.(asked, lost);
   }
 
   #loadWeights(instruction: Instruction<"loadWeights">): void {
@@ -486,9 +484,4 @@ export class ExecutorCore {
       );
     return queue;
   }
-}
-
-function unknownInstruction(instruction: never): never {
-  const { type } = instruction as { readonly type?: unknown };
-  throw new ExecutorError("INVALID_INSTRUCTION", `there is no instruction of type ${JSON.stringify(type)}`);
 }

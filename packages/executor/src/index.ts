@@ -1,6 +1,7 @@
 export type { ExecutorAction, StartedTransfer } from "./actions.ts";
 export { type PresentOperator, type PresentTransfer, type PresentWork, presentWork } from "./adopt.ts";
-export { ExecutorCore, type ExecutorCoreOptions, type LostWork } from "./core.ts";
+export { ExecutorCore } from "./core.ts";
+export type { ExecutorCoreOptions, LostWork } from "./core-options.ts";
 export {
   DEFAULT_FLOPS_PER_SECOND,
   DEFAULT_HBM_BYTES_PER_SECOND,
@@ -11,6 +12,9 @@ export {
 } from "./durations.ts";
 export { ExecutorError, type ExecutorErrorCode } from "./errors.ts";
 export type { EventOrder, EventTime, SimulatedTimer } from "./event-time.ts";
+export type { SlowLink, VirtualFaults } from "./faults.ts";
+export { FaultyLine, type MessageFaults, type StrikeByEvent } from "./faults-messages.ts";
+export type { FaultCounts, FaultKind, FaultyTime, Strike } from "./faults-strike.ts";
 export { Noise } from "./noise.ts";
 export type { Outage } from "./outages.ts";
 export { AcceleratorQueue, type QueuedOperator, type QueueStart } from "./queue.ts";

@@ -77,6 +77,12 @@ export function checkWhole(instruction: ExecutorInstruction, name: string, value
     refuse(instruction, `has ${name} ${value}; it must be a whole number from 0 to 2^53 − 1`);
 }
 
+/** Throws INVALID_INSTRUCTION. */
+export function unknownInstruction(instruction: never): never {
+  const { type } = instruction as { readonly type?: unknown };
+  throw new ExecutorError("INVALID_INSTRUCTION", `there is no instruction of type ${JSON.stringify(type)}`);
+}
+
 function refuse(instruction: ExecutorInstruction, found: string): never {
   throw new ExecutorError("INVALID_INSTRUCTION", `${label(instruction)} ${found}`);
 }

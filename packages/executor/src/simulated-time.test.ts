@@ -24,6 +24,23 @@ test("operators end before transfers, and the application comes last", () => {
   expect(seen).toEqual(["operator", "transfer", "application"]);
 });
 
+test("events that are taken back, however many, leave the order of the others and the end of time alone", () => {
+  const time = new SimulatedTime();
+  const seen: number[] = [];
+  const timers = Array.from({ length: 2000 }, (_, i) => {
+    const atNs = ((i * 7919) % 1009) + 1;
+    return time.at(atNs, { kind: EVENT_KIND.application, number: i }, () => seen.push(atNs * 2000 + i));
+  });
+  for (const [i, timer] of timers.entries()) if (i % 10 > 0) time.cancel(timer);
+  const forget = time.callAt(1e12, () => seen.push(-1));
+  for (let i = 0; i < 200; i++) time.callAt(1e12 + i, () => seen.push(-1))();
+  forget();
+  expect(time.pending).toBe(200);
+  expect(time.run()).toBe(200);
+  expect(seen).toEqual([...seen].sort((a, b) => a - b));
+  expect(time.nowNs()).toBeLessThanOrEqual(1009);
+});
+
 test("an error of a callback comes out of run, and the rest can still run", () => {
   const time = new SimulatedTime();
   let ran = false;

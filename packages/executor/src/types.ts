@@ -66,6 +66,13 @@ export type ExecutorInstruction =
   | { readonly type: "cancelTransfer"; readonly transfer: number }
   /** Move the data; answered by `transferDone` or `transferFailed`. */
   | { readonly type: "activateSend"; readonly transfer: number }
+  /** Have the device do something small; answered by `probed`, or not at all. Only for a backend whose manifest says `probes`. */
+  | { readonly type: "probe"; readonly accelerator: number; readonly probe: number }
+  /**
+   * The master has given the accelerator up: everything there ends as with a loss, and `acceleratorLost` answers. The device is made ready
+   * again, if it can be, and `acceleratorReturned` says so. Ignored when it is absent. Only for a backend whose manifest says `probes`.
+   */
+  | { readonly type: "giveUp"; readonly accelerator: number; readonly reason: string }
   /** The master needs this copy, which it released, again: keep it. Ignored when it has gone. */
   | { readonly type: "hold"; readonly tensor: number; readonly accelerator: number }
   /** The master needs this copy no longer: free it as soon as no issued work does. */
@@ -97,6 +104,8 @@ export type ExecutorEvent =
    * that, and instructions that concern it are ignored until it returns. Operators elsewhere that wait for its results stay blocked.
    */
   | { readonly type: "acceleratorLost"; readonly accelerator: number; readonly reason: string }
+  /** The device has answered a probe; operators there work, or do not. */
+  | { readonly type: "probed"; readonly accelerator: number; readonly probe: number; readonly healthy: boolean }
   /** It is there again, empty: without weights. */
   | { readonly type: "acceleratorReturned"; readonly accelerator: number };
 
@@ -123,6 +132,8 @@ export interface ExecutorManifest {
   readonly failsTransfers?: boolean;
   /** Accelerators may be lost and return while it runs. Default false. */
   readonly losesAccelerators?: boolean;
+  /** It answers `probe`, and carries out `giveUp`. Default false. */
+  readonly probes?: boolean;
   /** `stats` is there and tells, whenever nothing is left to deliver, memory to the byte. Default false. */
   readonly keepsAccounts?: boolean;
   /** Tensors have contents, which operators compute and transfers move. Default false. */

@@ -103,6 +103,23 @@ export function isIdle(state: GraphState, accelerator: AcceleratorIndex): boolea
   return true;
 }
 
+/** False, changing nothing, when it is so already. */
+export function setAvoided(state: GraphState, accelerator: AcceleratorIndex, avoided: boolean): boolean {
+  if (state.avoided.has(accelerator) === avoided) return false;
+  if (avoided) state.avoided.add(accelerator);
+  else state.avoided.delete(accelerator);
+  state.claims.changed();
+  return true;
+}
+
+/** An executor ran an issued operator in vain, and has it no longer. */
+export function retryFailed(state: GraphState, operator: OperatorNode): void {
+  const { accelerator, instance, index, startedNs } = operator;
+  if (startedNs >= 0) state.ledger.endWorkspace(accelerator, instance.binding.workspaceBytes(index));
+  unissueOperator(state, operator, startedNs < 0);
+  beginRelocation(state, instance.request);
+}
+
 /** An executor that lost the accelerator has the operator no longer. */
 function vanish(state: GraphState, operator: OperatorNode, nowNs: number): void {
   if (operator.state === "issued") {

@@ -114,8 +114,20 @@ export function homeOf(tensor: TensorNode, partitionName: string): AcceleratorIn
   return partition?.acceleratorOf[producer.index] ?? -1;
 }
 
+const partitionsByName = new WeakMap<Template, ReadonlyMap<string, CompiledPartition>>();
+
+/** O(1) but for the first time. */
 export function partitionNamed(template: Template, name: string): CompiledPartition | undefined {
-  return template.partitions.find((partition) => partition.name === name);
+  return partitionsNamed(template).get(name);
+}
+
+export function partitionsNamed(template: Template): ReadonlyMap<string, CompiledPartition> {
+  let byName = partitionsByName.get(template);
+  if (byName === undefined) {
+    byName = new Map(template.partitions.map((partition) => [partition.name, partition]));
+    partitionsByName.set(template, byName);
+  }
+  return byName;
 }
 
 /** Per input slot the accelerator of an operator that reads it: where it is when it has been continued from step to step. */

@@ -7,8 +7,9 @@
  * for the instances it has submitted; it falls as they end and must grow for each further one.
  */
 import type { Binding } from "./binding.ts";
-import { instanceNeed, limitsNeed, type MemoryNeed, partitionNamed } from "./bounds.ts";
-import { addInto, maxInto } from "./byte-vectors.ts";
+import { instanceNeed, type MemoryNeed, partitionNamed } from "./bounds.ts";
+import { bytesOn, gather, NO_BYTES, sparseOf } from "./byte-vectors.ts";
+import { ClaimNeeds, type SparseNeed, sparseNeed, workspaceOf } from "./claim-needs.ts";
 import type { Cluster } from "./cluster.ts";
 import type { Moment } from "./cover-order.ts";
 import { type Grant, GrantBook, type Shortage } from "./grants.ts";
@@ -28,15 +29,23 @@ export type MemorySafety = "guaranteed" | "predicted";
  * adds up with other requests', and what a running one has beside that counts with the workspace, once per accelerator: the less when many
  * share an accelerator. At `"any"` moment: all that they hold at once adds up: sometimes the less for one alone.
  */
-export interface Claim extends MemoryNeed {
+export interface Claim extends SparseNeed {
   readonly moment: Moment;
+}
+
+/** What a request was granted when its graph was saved, per accelerator of the cluster. */
+interface GrantedBytes {
+  readonly request: RequestNode;
+  readonly claim: Float64Array;
+  readonly take: Float64Array;
+  readonly workspaceBytes: Float64Array;
 }
 
 export class ClaimBook {
   readonly memorySafety: MemorySafety;
   readonly #cluster: Cluster;
   readonly #ledger: ResidencyLedger;
-  readonly #claimsOfLimits = new WeakMap<RequestNode, Map<string, MemoryNeed | undefined>>();
+  readonly #needs: ClaimNeeds;
   readonly #grants: GrantBook<RequestNode>;
   #epoch = 0;
 
@@ -44,6 +53,7 @@ export class ClaimBook {
     this.memorySafety = memorySafety;
     this.#cluster = cluster;
     this.#ledger = ledger;
+    this.#needs = new ClaimNeeds(cluster);
     this.#grants = new GrantBook<RequestNode>(
       cluster.accelerators.length,
       (accelerator) => this.roomBytes(accelerator),
@@ -77,7 +87,8 @@ export class ClaimBook {
   }
 
   /**
-   * What an unplaced request would claim on a partition; undefined when a template of its own has no such partition.
+   * What an unplaced request would claim on a partition, beside what it holds: results that stayed when it had to leave its place; undefined
+   * when a template of its own has no such partition.
    * @param otherBytes Taken there by something that stays. Default: nothing.
    */
   claimOn(request: RequestNode, partitionName: string, otherBytes?: Float64Array): Claim | undefined {
@@ -89,21 +100,21 @@ export class ClaimBook {
   #claimAt(request: RequestNode, partitionName: string, moment: Moment): Claim | undefined {
     const need =
       request.limits === null
-        ? this.#sumOfInstances(request.instances, partitionName, moment)
-        : this.#limitsClaim(request, request.limits, partitionName, moment);
-    return need === undefined ? undefined : { ...need, moment };
+        ? this.#needs.ofInstances(request.instances, partitionName, moment)
+        : this.#limitsClaimBeside(request, request.limits, partitionName, moment);
+    if (need === undefined) return undefined;
+    const { accelerators, bytes, workspaceBytes } = need;
+    return { accelerators, bytes, workspaceBytes, moment };
   }
 
   /** Null when the request of an instance can be placed on a partition now, and the instance begin there. */
   lackToPlace(instance: InstanceNode, partitionName: string, claim: Claim): Shortage | null {
-    const partition = partitionNamed(instance.template, partitionName);
-    if (partition === undefined) throw new RangeError(`its template has no partition ${partitionName}`);
+    const need = this.#needs.ofInstance(instance, partitionName, claim.moment);
+    if (need === undefined) throw new RangeError(`its template has no partition ${partitionName}`);
     // Whatever else is there: a partition that could not even hold it alone is out of the question.
     if (this.memorySafety === "predicted") return this.lackWhenEmpty(claim);
-    const take = instance.request.growing
-      ? instanceNeed(instance, partition, this.#cluster, claim.moment).bytes
-      : NOTHING;
-    return this.#grants.lackFor(instance.request, { claim: claim.bytes, take, workspaceBytes: claim.workspaceBytes });
+    const take = instance.request.growing ? need : NO_BYTES;
+    return this.#grants.lackFor(instance.request, { claim, take, workspaceBytes: workspaceOf(claim) });
   }
 
   /** Null when an instance of a placed request can begin now. */
@@ -112,21 +123,26 @@ export class ClaimBook {
     const { request } = instance;
     if (grant.claim === null || request.begunInstances === 0 || this.memorySafety === "predicted")
       return this.#grants.lackFor(request, grant);
-    const accelerator = grant.claim.findIndex((bytes) => bytes > 0);
-    const neededBytes = grant.take[accelerator] as number;
-    const availableBytes = neededBytes - (grant.claim[accelerator] as number);
+    const { claim } = grant;
+    const accelerator = Math.min(...claim.accelerators.filter((a) => bytesOn(claim, a) > 0));
+    const neededBytes = bytesOn(grant.take, accelerator);
+    const availableBytes = neededBytes - bytesOn(claim, accelerator);
     return { accelerator, neededBytes, availableBytes, cause: "claim" };
   }
 
   /** Null when the claim would fit on accelerators that hold nothing but baseline, weights and so many bytes more. */
-  lackWhenEmpty(claim: MemoryNeed, otherBytes: Float64Array = NOTHING): Shortage | null {
-    for (const { index: accelerator } of this.#cluster.accelerators) {
-      const neededBytes = (claim.bytes[accelerator] as number) + (claim.workspaceBytes[accelerator] as number);
+  lackWhenEmpty(need: MemoryNeed | SparseNeed, otherBytes: Float64Array = NOTHING): Shortage | null {
+    const { accelerators, bytes, workspaceBytes } = "accelerators" in need ? need : sparseNeed(need);
+    let first: Shortage | null = null;
+    for (let i = 0; i < bytes.length; i++) {
+      const accelerator = accelerators[i] as number;
+      const neededBytes = (bytes[i] as number) + (workspaceBytes[i] as number);
+      if (neededBytes === 0) continue;
       const availableBytes = this.roomBytes(accelerator) - (otherBytes[accelerator] ?? 0);
-      if (neededBytes > 0 && neededBytes > availableBytes)
-        return { accelerator, neededBytes, availableBytes, cause: "room" };
+      if (neededBytes <= availableBytes || (first !== null && accelerator > first.accelerator)) continue;
+      first = { accelerator, neededBytes, availableBytes, cause: "room" };
     }
-    return null;
+    return first;
   }
 
   /** Of an instance of a placed request: null when it would fit on its partition, were that empty. */
@@ -139,14 +155,14 @@ export class ClaimBook {
 
   /** Null when so many bytes more of weights leave every grant whole and a safe order. */
   lackForWeights(bytes: Float64Array): Shortage | null {
-    return this.#grants.lackForOthers(bytes);
+    return this.#grants.lackForOthers(sparseOf(bytes));
   }
 
   /** Lays the request on the partition with its claim; the caller has seen that it fits. */
   place(request: RequestNode, partitionName: string, claim: Claim): void {
     request.partition = partitionName;
     request.moment = claim.moment;
-    this.#grants.grant(request, { claim: claim.bytes, take: NOTHING, workspaceBytes: claim.workspaceBytes });
+    this.#grants.grant(request, { claim, take: NO_BYTES, workspaceBytes: workspaceOf(claim) });
     if (request.limits !== null) return;
     for (const instance of request.instances) {
       if (instance.state === "live") instance.claimedBytes = this.needOf(instance).bytes;
@@ -163,7 +179,8 @@ export class ClaimBook {
   growFor(instance: InstanceNode): void {
     const { request } = instance;
     const { bytes, workspaceBytes } = this.needOf(instance);
-    const grant = { claim: bytes, take: NOTHING, workspaceBytes };
+    const used = this.#usedBy(instance);
+    const grant = { claim: gather(bytes, used), take: NO_BYTES, workspaceBytes: gather(workspaceBytes, used) };
     const lack = this.#grants.lackFor(request, grant);
     if (lack !== null) {
       throw new SubmissionError(
@@ -181,7 +198,7 @@ export class ClaimBook {
   /** Grants the instance what it needs; the caller has seen that nothing is lacking. */
   begin(instance: InstanceNode): void {
     const grant = this.#grantTo(instance);
-    instance.needBytes = grant.take;
+    instance.needBytes = instance.claimedBytes ?? this.needOf(instance).bytes;
     this.#grants.grant(instance.request, grant);
     instance.request.begunInstances += 1;
   }
@@ -192,21 +209,22 @@ export class ClaimBook {
     instance.claimedBytes = null;
     this.#epoch += 1;
     if (needBytes === null) {
-      if (claimedBytes !== null) this.#grants.unreserve(request, claimedBytes);
+      if (claimedBytes !== null) this.#grants.unreserve(request, gather(claimedBytes, request.accelerators));
       return;
     }
     instance.needBytes = null;
     request.begunInstances -= 1;
-    const left = new Float64Array(needBytes.length);
+    const left = new Map<AcceleratorIndex, number>();
     for (const buffer of instance.buffers) {
       const bytes = buffer.shares.get(instance) ?? 0;
       buffer.shares.delete(instance);
       buffer.endedBytes += bytes;
-      left[buffer.accelerator] = (left[buffer.accelerator] as number) + bytes;
+      left.set(buffer.accelerator, (left.get(buffer.accelerator) ?? 0) + bytes);
     }
     instance.buffers.clear();
-    for (let a = 0; a < left.length; a++) {
-      this.#giveBack(request, a, (needBytes[a] as number) - (left[a] as number));
+    // What it took is within the claim. Where giving back makes that fall, the request gets a new list.
+    for (const a of request.accelerators) {
+      this.#giveBack(request, a, (needBytes[a] as number) - (left.get(a) ?? 0));
     }
   }
 
@@ -232,12 +250,18 @@ export class ClaimBook {
    * Whether so many bytes will fit once all placed requests have ended that promise to: those that may pause keep what they claim.
    * Linear in the placed requests.
    */
-  leavesRoomFor(bytes: Float64Array, asker: RequestNode): boolean {
+  leavesRoomFor(need: MemoryNeed | SparseNeed, asker: RequestNode): boolean {
+    const { accelerators, bytes } = "accelerators" in need ? need : sparseNeed(need);
     const kept = new Float64Array(bytes.length);
     for (const request of this.placed()) {
-      if (request !== asker && request.limits !== null && !request.growing) addInto(kept, request.reservedBytes);
+      if (request === asker || request.limits === null || request.growing) continue;
+      for (let i = 0; i < kept.length; i++) {
+        kept[i] = (kept[i] as number) + (request.reservedBytes[accelerators[i] as number] as number);
+      }
     }
-    return bytes.every((needed, a) => needed === 0 || needed + (kept[a] as number) <= this.roomBytes(a));
+    return bytes.every((needed, i) => {
+      return needed === 0 || needed + (kept[i] as number) <= this.roomBytes(accelerators[i] as number);
+    });
   }
 
   /** Ids of requests that hold memory on an accelerator, rising: a wait for it ends with them, or before. */
@@ -255,8 +279,11 @@ export class ClaimBook {
   }
 
   /** For a restored graph: what requests had been granted, in the order in which `placed` told them. */
-  restore(epoch: number, grants: readonly (Grant & { readonly request: RequestNode })[]): void {
-    for (const { request, ...grant } of grants) this.#grants.grant(request, grant);
+  restore(epoch: number, grants: readonly GrantedBytes[]): void {
+    for (const { request, claim, take, workspaceBytes } of grants) {
+      const grant = { claim: sparseOf(claim), take: sparseOf(take), workspaceBytes: sparseOf(workspaceBytes) };
+      this.#grants.grant(request, grant);
+    }
     this.#epoch = epoch;
   }
 
@@ -268,21 +295,41 @@ export class ClaimBook {
   /** What an instance takes when it begins, and by how much that passes its request's claim. */
   #grantTo(instance: InstanceNode): Grant {
     const { request } = instance;
-    const take = instance.claimedBytes ?? this.needOf(instance).bytes;
-    const beyond = take.map((bytes, a) =>
-      Math.max(0, (request.usedBytes[a] as number) + bytes - (request.reservedBytes[a] as number)),
-    );
-    return { claim: beyond.some((bytes) => bytes > 0) ? beyond : null, take, workspaceBytes: null };
+    const take = gather(instance.claimedBytes ?? this.needOf(instance).bytes, this.#usedBy(instance));
+    const claim = { accelerators: take.accelerators, bytes: new Float64Array(take.bytes.length) };
+    let isBeyond = false;
+    for (let i = 0; i < claim.bytes.length; i++) {
+      const a = take.accelerators[i] as number;
+      const beyond =
+        (request.usedBytes[a] as number) + (take.bytes[i] as number) - (request.reservedBytes[a] as number);
+      if (beyond <= 0) continue;
+      claim.bytes[i] = beyond;
+      isBeyond = true;
+    }
+    return { claim: isBeyond ? claim : null, take, workspaceBytes: null };
+  }
+
+  /** Accelerators that an instance of a placed request will use; it needs nothing on any other. */
+  #usedBy({ template, request }: InstanceNode): readonly AcceleratorIndex[] {
+    return partitionNamed(template, request.partition as string)?.used ?? [];
   }
 
   /** The claim itself follows, where it is not one for limits on a partition. */
   #giveBack(request: RequestNode, accelerator: AcceleratorIndex, bytes: number): void {
     if (bytes === 0) return;
+    const isCovered = this.#isWithinLimits(request, accelerator);
     this.#grants.giveBack(request, accelerator, bytes);
-    if (request.limits !== null && request.partition !== null) return;
-    const falls = new Float64Array(this.#cluster.accelerators.length);
-    falls[accelerator] = bytes;
-    this.#grants.unreserve(request, falls);
+    if (isCovered) return;
+    this.#grants.unreserve(request, { accelerators: [accelerator], bytes: Float64Array.of(bytes) });
+  }
+
+  /** Whether limits claim something there, on the request's partition: what was left elsewhere claims for itself alone. */
+  #isWithinLimits(request: RequestNode, accelerator: AcceleratorIndex): boolean {
+    const { limits, partition, moment, usedBytes, reservedBytes } = request;
+    if (limits === null || partition === null) return false;
+    if (reservedBytes[accelerator] !== usedBytes[accelerator]) return true;
+    const claim = this.#needs.ofLimits(request, limits, partition, moment);
+    return claim !== undefined && bytesOn(claim, accelerator) > 0;
   }
 
   #needOf(instance: InstanceNode): MemoryNeed {
@@ -299,35 +346,31 @@ export class ClaimBook {
     return instanceNeed(instance, partition, this.#cluster, instance.request.moment);
   }
 
-  /** Limits never change, so their claims are worked out once. */
-  #limitsClaim(
+  /**
+   * Limits cover results that are kept, wherever on the partition they are: what is held is a part of the claim, as if it had never been laid
+   * anywhere else. Where more is held than they cover, the claim is raised so that any of its instances can begin beside it.
+   */
+  #limitsClaimBeside(
     request: RequestNode,
     limits: readonly Binding[],
     partitionName: string,
     moment: Moment,
-  ): MemoryNeed | undefined {
-    let claims = this.#claimsOfLimits.get(request);
-    if (claims === undefined) {
-      claims = new Map();
-      this.#claimsOfLimits.set(request, claims);
-    }
-    const key = `${moment} ${partitionName}`;
-    if (!claims.has(key)) claims.set(key, limitsNeed(limits, partitionName, request, this.#cluster, moment));
-    return claims.get(key);
-  }
-
-  #sumOfInstances(instances: Iterable<InstanceNode>, partitionName: string, moment: Moment): MemoryNeed | undefined {
-    const count = this.#cluster.accelerators.length;
-    const total: MemoryNeed = { bytes: new Float64Array(count), workspaceBytes: new Float64Array(count) };
-    for (const instance of instances) {
+  ): SparseNeed | undefined {
+    const claim = this.#needs.ofLimits(request, limits, partitionName, moment);
+    if (claim === undefined || request.accelerators.length === 0) return claim;
+    const { accelerators, workspaceBytes } = claim;
+    const bytes = claim.bytes.map((most, i) => {
+      return Math.max(0, most - (request.usedBytes[accelerators[i] as number] as number));
+    });
+    for (const instance of request.instances) {
       if (instance.state !== "live") continue;
-      const partition = partitionNamed(instance.template, partitionName);
-      if (partition === undefined) return undefined;
-      const need = instanceNeed(instance, partition, this.#cluster, moment);
-      addInto(total.bytes, need.bytes);
-      maxInto(total.workspaceBytes, need.workspaceBytes);
+      const need = this.#needs.ofInstance(instance, partitionName, moment);
+      if (need === undefined) continue;
+      accelerators.forEach((a, i) => {
+        bytes[i] = Math.max(bytes[i] as number, bytesOn(need, a));
+      });
     }
-    return total;
+    return { accelerators, bytes, workspaceBytes };
   }
 
   #name(accelerator: AcceleratorIndex): string {

@@ -35,7 +35,7 @@ const roomyWorlds = worldArbitrary.map((world) => ({
 }));
 
 /** Every request with its instances, each reading a result of the one before if it is to and can. */
-function filled(world: World, wanted: Requests): { graph: GlobalMappingGraph; driver: Driver } {
+function filled(world: World, wanted: Requests, overtaking = false): { graph: GlobalMappingGraph; driver: Driver } {
   const { graph, templates } = buildWorld(world);
   const opening = {
     label: "",
@@ -75,7 +75,7 @@ function filled(world: World, wanted: Requests): { graph: GlobalMappingGraph; dr
       instance += 1;
     }
   }
-  return { graph, driver: new Driver(graph) };
+  return { graph, driver: new Driver(graph, overtaking) };
 }
 
 function tensorNamed(graph: GlobalMappingGraph, id: number, output: string): number {
@@ -133,7 +133,7 @@ function isNowhere(graph: GlobalMappingGraph, request: RequestNode): boolean {
 
 test("whatever gives way, comes back and is laid elsewhere: all ends as without, every operator run once, nothing left", () => {
   fc.assert(
-    fc.property(roomyWorlds, requests, interruptions, (world, wanted, taken) => {
+    fc.property(roomyWorlds, requests, interruptions, fc.boolean(), (world, wanted, taken, overtaking) => {
       let plain: ReturnType<typeof filled>;
       try {
         plain = filled(world, wanted);
@@ -144,7 +144,7 @@ test("whatever gives way, comes back and is laid elsewhere: all ends as without,
         return;
       }
       plain.driver.run();
-      const disturbed = filled(world, wanted);
+      const disturbed = filled(world, wanted, overtaking);
       for (const { kind, pick } of taken) interrupt(disturbed, kind, pick);
       disturbed.driver.run();
       expect(disturbed.driver.outcomes.toSorted()).toEqual(plain.driver.outcomes.toSorted());

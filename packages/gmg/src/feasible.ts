@@ -17,10 +17,24 @@ type Obstacle =
 
 /**
  * Throws NEVER_FITS with numbers, ACCELERATOR_UNAVAILABLE when it would fit were other accelerators there, or
- * UNKNOWN_PARTITION when its templates have none in common.
+ * UNKNOWN_PARTITION when its templates have none in common. What it holds, of an earlier place, stays.
+ * @param further Counted as one of its instances, which it is not yet. Default: none.
  */
-export function requireFeasible(state: GraphState, request: RequestNode): void {
-  const obstacle = obstacleTo(state, request);
+export function requireFeasible(state: GraphState, request: RequestNode, further: InstanceNode | null = null): void {
+  if (further === null) {
+    requireNoObstacle(state, request);
+    return;
+  }
+  request.instances.add(further);
+  try {
+    requireNoObstacle(state, request);
+  } finally {
+    request.instances.delete(further);
+  }
+}
+
+function requireNoObstacle(state: GraphState, request: RequestNode): void {
+  const obstacle = obstacleTo(state, request, request.usedBytes);
   if (obstacle === null) return;
   const { id } = request;
   const where = `on ${partitionNames(request).join(", ") || "no partition"}`;
@@ -99,6 +113,16 @@ export function missingFrom(state: GraphState, request: RequestNode, name: strin
     }
   }
   return namesOf(state, [...missing]);
+}
+
+/** Whether a partition of this name would use an accelerator that is avoided for now. O(1) while there is none. */
+export function usesAvoided(state: GraphState, request: RequestNode, name: string): boolean {
+  if (state.avoided.size === 0) return false;
+  for (const template of templatesOf(request)) {
+    if (partitionNamed(template, name)?.used.some((accelerator) => state.avoided.has(accelerator)) === true)
+      return true;
+  }
+  return false;
 }
 
 /** Of what it runs, and of what it declared that it may submit. */

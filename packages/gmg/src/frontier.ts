@@ -8,11 +8,17 @@ import { SortedBlocks } from "./sorted-blocks.ts";
  */
 export class Frontier {
   readonly #classes: SortedBlocks<OperatorNode>[] = [];
+  #additions = 0;
 
   get size(): number {
     let size = 0;
     for (const list of this.#classes) size += list.size;
     return size;
+  }
+
+  /** How often one was added, ever. */
+  get additions(): number {
+    return this.#additions;
   }
 
   /** One more than the least urgent class ever used. */
@@ -36,6 +42,7 @@ export class Frontier {
 
   add(operator: OperatorNode): void {
     const { rank } = operator;
+    this.#additions += 1;
     while (this.#classes.length <= rank) this.#classes.push(new SortedBlocks(compareUrgency));
     this.#classes[rank]?.add(operator);
   }

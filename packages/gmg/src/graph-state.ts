@@ -30,6 +30,8 @@ export interface GraphEffects {
   readonly withdrawals: IssueNumber[];
   /** Issued operators, not started nor asked back, that are of another priority class now; the last one about an operator counts. */
   readonly reranks: { readonly issueNumber: IssueNumber; readonly rank: number }[];
+  /** Intents that are of another priority class now; the last one about a transfer counts. */
+  readonly transferReranks: { readonly transfer: TransferNumber; readonly rank: number }[];
   /** Instances that reached their outcome. */
   readonly settled: { readonly instance: InstanceNode; readonly outcome: Outcome }[];
 }
@@ -51,6 +53,8 @@ export interface GraphState {
   readonly transfers: Map<TransferNumber, TransferNode>;
   /** Per accelerator. */
   readonly availability: Availability[];
+  /** Accelerators on which nothing is placed anew for now, though they are there. Not part of a snapshot: whoever asked for it asks again. */
+  readonly avoided: Set<AcceleratorIndex>;
   /** Requests that wait to be laid elsewhere. */
   readonly relocating: Set<RequestNode>;
   /** `issued` by priority class. */
@@ -86,7 +90,7 @@ export function partitionIsUp(state: GraphState, { used }: CompiledPartition): b
 }
 
 export function noEffects(): GraphEffects {
-  return { releases: [], holds: [], withdrawals: [], reranks: [], settled: [] };
+  return { releases: [], holds: [], withdrawals: [], reranks: [], transferReranks: [], settled: [] };
 }
 
 export function copyOn(tensor: TensorNode, accelerator: AcceleratorIndex): TensorCopy | undefined {
@@ -110,11 +114,19 @@ export function illegalMove(operator: OperatorNode, asked: string): never {
 }
 
 /**
- * Whether it may not come: its producer was asked back; or a planned transfer of it may have been cancelled without the graph knowing yet:
- * a queue that gives an operator back drops the planned transfers nobody else there waits for, and says so next. No further
- * operator may count on it till then.
+ * Whether an unscheduled operator has to wait for news of transfers before it is issued: of its inputs, which may not come; or of
+ * its outputs, planned when it was issued before. It was given back, and their end was not heard yet: executors report that they cancelled
+ * a transfer where it was to go, so that the two may overtake each other. A tensor's transfers are all of one issue of its producer.
  */
-export function isInDoubt(tensor: TensorNode): boolean {
+export function isInDoubt({ inputs, outputs }: OperatorNode): boolean {
+  return outputs.some(({ transfers }) => transfers.length > 0) || inputs.some(mayNotCome);
+}
+
+/**
+ * Its producer was asked back; or a planned transfer of it may have been cancelled without the graph knowing yet: a queue that gives an
+ * operator back drops the planned transfers nobody else there waits for, and says so next. No further operator may count on it till then.
+ */
+function mayNotCome(tensor: TensorNode): boolean {
   if (tensor.producer.recalled) return true;
   for (const { state, waiting } of tensor.transfers) {
     if (state === "cancelling") return true;

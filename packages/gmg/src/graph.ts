@@ -1,10 +1,17 @@
-import { drainAccelerator, isIdle, loseAccelerator, returnAccelerator, type WeightLoad } from "./availability.ts";
-import { partitionNamed } from "./bounds.ts";
+import {
+  drainAccelerator,
+  isIdle,
+  loseAccelerator,
+  retryFailed,
+  returnAccelerator,
+  setAvoided,
+  type WeightLoad,
+} from "./availability.ts";
 import { forgetCopy } from "./buffers.ts";
 import { ClaimBook, type MemorySafety } from "./claims.ts";
 import type { Cluster } from "./cluster.ts";
 import { displaceOperator, unplaceRequest } from "./displace.ts";
-import { missingFrom, requireFeasible, requireRoom, requireThere } from "./feasible.ts";
+import { requireFeasible, requireRoom, requireThere } from "./feasible.ts";
 import { Frontier } from "./frontier.ts";
 import { SubmissionError } from "./graph-errors.ts";
 import { hashOf } from "./graph-hash.ts";
@@ -24,7 +31,7 @@ import { IssuedByClass } from "./issued-by-class.ts";
 import { ResidencyLedger } from "./ledger.ts";
 import type { InstanceNode, OperatorNode, RequestId, RequestNode, TransferNode } from "./nodes.ts";
 import { checkOpening, newRequest, type RequestOpening } from "./opening.ts";
-import { sharedPartitions } from "./partitions.ts";
+import { avoidedFor, mustFollow, placementOptions } from "./placement.ts";
 import {
   abortOperator,
   beginReceiving,
@@ -34,8 +41,9 @@ import {
   intendTransfer,
   startOperator,
 } from "./progress.ts";
+import { isBehindQuarantine } from "./quarantine.ts";
 import { recallOperator, unissueOperator } from "./recall.ts";
-import { finishRelocations } from "./relocate.ts";
+import { finishRelocations, placeWithResults } from "./relocate.ts";
 import { SavedGraph } from "./restore.ts";
 import { dropReleasedHolds, forgetRequestIfGone, settleInstance } from "./settle.ts";
 import type { GraphSnapshot } from "./snapshot.ts";
@@ -85,6 +93,7 @@ export class GlobalMappingGraph {
       issued,
       transfers: new Map(),
       availability: cluster.accelerators.map(({ absent }) => (absent ? "down" : "up")),
+      avoided: new Set(),
       relocating: new Set(),
       issuedByClass: new IssuedByClass(issued),
       effects: noEffects(),
@@ -184,16 +193,11 @@ export class GlobalMappingGraph {
       requireRoom(this.#state, instance);
       if (request.limits === null) this.claims.growFor(instance);
     } else {
-      request.instances.add(instance);
-      try {
-        requireFeasible(this.#state, request);
-      } catch (error) {
-        request.instances.delete(instance);
-        throw error;
-      }
+      requireFeasible(this.#state, request, instance);
     }
     this.#lastInstance = submission.id;
     linkInstance(this.#state, instance);
+    placeWithResults(this.#state, request, nowNs);
     return instance;
   }
 
@@ -207,33 +211,12 @@ export class GlobalMappingGraph {
    * anything that may lack memory. Null when there is none.
    */
   mustFollow({ instance }: OperatorNode): InstanceNode | null {
-    if (instance.partition !== null) return null;
-    for (const tensor of instance.inputs) {
-      const producer = tensor?.producer.instance;
-      if (producer !== undefined && producer.state === "live" && producer.partition === null) return producer;
-    }
-    return null;
+    return mustFollow(instance);
   }
 
   /** The partitions an operator may be laid on now: the one of its request once that is placed. None while it has to wait for something else. */
   placementOptions(operator: OperatorNode): PlacementOption[] {
-    const { instance } = operator;
-    const { request, template } = instance;
-    if (request.relocating || operator.inputs.some(isInDoubt) || this.mustFollow(operator) !== null) return [];
-    if (request.partition !== null) {
-      const partition = partitionNamed(template, request.partition);
-      if (partition === undefined) return [];
-      return [{ partition, shortage: instance.partition === null ? this.claims.lackToBegin(instance) : null }];
-    }
-    const options: PlacementOption[] = [];
-    const names = sharedPartitions(request);
-    for (const partition of template.partitions) {
-      if (!names.includes(partition.name) || missingFrom(this.#state, request, partition.name).length > 0) continue;
-      const claim = this.claims.claimOn(request, partition.name);
-      if (claim !== undefined)
-        options.push({ partition, shortage: this.claims.lackToPlace(instance, partition.name, claim) });
-    }
-    return options;
+    return placementOptions(this.#state, operator);
   }
 
   /**
@@ -247,7 +230,8 @@ export class GlobalMappingGraph {
     if (request.relocating) illegalMove(operator, "issued before its request is laid elsewhere");
     if (this.mustFollow(operator) !== null)
       illegalMove(operator, "issued before the instances begin that its own reads from");
-    if (operator.inputs.some(isInDoubt)) illegalMove(operator, "issued on a transfer that may be cancelled");
+    if (isInDoubt(operator)) illegalMove(operator, "issued while a transfer of its inputs or outputs may be cancelled");
+    if (isBehindQuarantine(operator, partition)) illegalMove(operator, "issued on a transfer that is quarantined");
     if ((request.partition ?? partition.name) !== partition.name) {
       illegalMove(operator, `issued on ${partition.name}: its request is laid on ${request.partition}`);
     }
@@ -319,9 +303,13 @@ export class GlobalMappingGraph {
     this.#afterReturn(nowNs);
   }
 
-  /** Fails its instance and whatever needs its results. */
-  operatorFailed(operator: OperatorNode, nowNs: number): void {
-    abortOperator(this.#state, operator, nowNs, "failed");
+  /**
+   * Fails its instance and whatever needs its results.
+   * @param again Lays its request anew instead, and makes again what of it is not retained: it may succeed another time.
+   */
+  operatorFailed(operator: OperatorNode, nowNs: number, again = false): void {
+    if (again) retryFailed(this.#state, operator);
+    else abortOperator(this.#state, operator, nowNs, "failed");
     this.#afterReturn(nowNs);
   }
 
@@ -386,6 +374,23 @@ export class GlobalMappingGraph {
   /** It may be placed on (again). Returns the weights to load there, if it was down. */
   returnAccelerator(accelerator: AcceleratorIndex): WeightLoad[] {
     return returnAccelerator(this.#state, accelerator);
+  }
+
+  /**
+   * Whether requests are placed there anew; what is placed goes on, and what could be placed nowhere else waits. Returns false when it was so
+   * already. A snapshot does not have it.
+   */
+  avoidAccelerator(accelerator: AcceleratorIndex, avoided: boolean): boolean {
+    return setAvoided(this.#state, accelerator, avoided);
+  }
+
+  isAvoided(accelerator: AcceleratorIndex): boolean {
+    return this.#state.avoided.has(accelerator);
+  }
+
+  /** Accelerators that an operator waits for to be avoided no longer; empty when it does not. O(1) while none is. */
+  avoidedFor(operator: OperatorNode): AcceleratorIndex[] {
+    return avoidedFor(this.#state, operator);
   }
 
   /** Whether nothing lies there: a drained accelerator can be taken away then. */

@@ -59,6 +59,7 @@ export type {
   TransferNode,
 } from "./nodes.ts";
 export type { RequestOpening } from "./opening.ts";
+export { instancesBehind } from "./quarantine.ts";
 export type {
   BufferRow,
   Columns,

@@ -3,6 +3,7 @@ import { copyOn, dropHolds, type GraphState } from "./graph-state.ts";
 import type { OperatorNode, TensorCopy, TensorNode, TransferNode } from "./nodes.ts";
 import type { CompiledPartition } from "./template.ts";
 import type { AcceleratorIndex } from "./types.ts";
+import { followWaiting } from "./urgency.ts";
 
 /** An issued operator as an executor needs to know it. */
 export interface IssuedOperator {
@@ -70,7 +71,7 @@ function useInput(state: GraphState, operator: OperatorNode, tensor: TensorNode)
   const transfer = tensor.transfers.find((candidate) => candidate.destination === accelerator);
   if (transfer === undefined) return { tensor: tensor.id, transfer: null, source: -1 };
   transfer.waiting.push(operator);
-  if (transfer.state === "planned" && operator.rank < transfer.rank) transfer.rank = operator.rank;
+  if (transfer.waiting.length === 1 || operator.rank < transfer.rank) followWaiting(state, transfer);
   return { tensor: tensor.id, transfer: transfer.number, source: transfer.source };
 }
 

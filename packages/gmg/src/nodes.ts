@@ -192,15 +192,7 @@ export interface TransferNode {
    * `"starved"`: its receive buffer did not fit; `"selected"`: its receive buffer is being allocated; `"receiving"`: that is there;
    * `"cancelling"`: the executor was told to give it up; `"quarantined"`: its end is overdue, its buffers stay until it is heard.
    */
-  state:
-    | "planned"
-    | "intended"
-    | "starved"
-    | "cancelling"
-    | "selected"
-    | "receiving"
-    | "sending"
-    | "quarantined";
+  state: "planned" | "intended" | "starved" | "cancelling" | "selected" | "receiving" | "sending" | "quarantined";
   /** When it last became an intent; −1 before. */
   intendedNs: number;
   /** When the data began to move; −1 before. */

@@ -1,5 +1,5 @@
 /** Where instances and requests may be laid. */
-import { homeOf, partitionNamed } from "./bounds.ts";
+import { homeOf, partitionNamed, partitionsNamed } from "./bounds.ts";
 import { SubmissionError } from "./graph-errors.ts";
 import type { GraphState } from "./graph-state.ts";
 import type { Submission } from "./insert.ts";
@@ -22,12 +22,19 @@ export function possiblePartitions(
   inputs: readonly (TensorNode | null)[],
 ): string[] {
   checkNames(template, submission);
-  let names = template.partitions.map((partition) => partition.name);
+  const { partition: laidOn } = request;
+  let names =
+    laidOn === null ? [...partitionsNamed(template).keys()] : [laidOn].filter((name) => partitionNamed(template, name));
   for (const allowed of [submission.allowedPartitions, request.allowedPartitions]) {
-    if (allowed !== null) names = names.filter((name) => allowed.includes(name));
+    if (allowed === null) continue;
+    if (names.length === 1) names = names.filter((name) => allowed.includes(name));
+    else {
+      const isAllowed = new Set(allowed);
+      names = names.filter((name) => isAllowed.has(name));
+    }
   }
-  if (request.partition !== null) names = names.filter((name) => name === request.partition);
   if (names.length === 0) throw refusal(submission, "UNKNOWN_PARTITION", whyNowhere(template, submission, request));
+  if (inputs.every((tensor) => tensor === null)) return names;
   const routed = names.filter((name) => {
     const partition = partitionNamed(template, name);
     return partition !== undefined && missingRoute(state, template, partition, inputs) === null;
@@ -46,21 +53,27 @@ export function possiblePartitions(
 /** Names of the partitions that all live instances of an unplaced request have in common, in the order of the first. */
 export function sharedPartitions(request: RequestNode): readonly string[] {
   const [first, ...others] = [...request.instances].filter((instance) => instance.state === "live");
-  const names = first?.allowedPartitions ?? [];
-  return names.filter((name) => others.every((other) => other.allowedPartitions.includes(name)));
+  let names = first?.allowedPartitions ?? [];
+  for (const { allowedPartitions } of others) {
+    // Most have the same ones, in the same order.
+    if (names.length === allowedPartitions.length && names.every((name, i) => name === allowedPartitions[i])) continue;
+    const isAllowed = new Set(allowedPartitions);
+    names = names.filter((name) => isAllowed.has(name));
+  }
+  return names;
 }
 
 function checkNames(template: Template, submission: Asker): void {
-  const known = template.partitions.map((partition) => partition.name);
+  const known = partitionsNamed(template);
   if (submission.allowedPartitions?.length === 0) {
     throw refusal(submission, "UNKNOWN_PARTITION", "it may be laid on no partition at all; name at least one");
   }
   for (const name of submission.allowedPartitions ?? []) {
-    if (known.includes(name)) continue;
+    if (known.has(name)) continue;
     throw refusal(
       submission,
       "UNKNOWN_PARTITION",
-      `template ${JSON.stringify(template.name)} has no partition ${JSON.stringify(name)}${didYouMeanOneOf(name, known)}`,
+      `template ${JSON.stringify(template.name)} has no partition ${JSON.stringify(name)}${didYouMeanOneOf(name, [...known.keys()])}`,
     );
   }
 }

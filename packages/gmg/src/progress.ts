@@ -114,7 +114,7 @@ export function stopWaiting(state: GraphState, operator: OperatorNode, drop: boo
     const at = transfer?.waiting.indexOf(operator) ?? -1;
     if (transfer === undefined || at < 0) continue;
     transfer.waiting.splice(at, 1);
-    followWaiting(transfer);
+    followWaiting(state, transfer);
     if (drop && transfer.state === "planned" && transfer.waiting.length === 0) cancelTransfer(state, transfer);
   }
 }

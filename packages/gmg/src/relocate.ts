@@ -1,6 +1,6 @@
 /** Requests that lost an accelerator: what they lost is made again, elsewhere, or they fail. */
 import { partitionNamed } from "./bounds.ts";
-import { missingFrom, obstacleTo } from "./feasible.ts";
+import { missingFrom, obstacleTo, usesAvoided } from "./feasible.ts";
 import { SubmissionError } from "./graph-errors.ts";
 import { type GraphState, giveUpCopies, nameOf, partitionIsUp } from "./graph-state.ts";
 import type { InstanceNode, OperatorNode, RequestNode, TensorNode } from "./nodes.ts";
@@ -59,7 +59,20 @@ function relocate(state: GraphState, request: RequestNode, nowNs: number): void 
   );
   state.claims.keepOnlyHeld(request);
   if (tryToRelocate(state, request, nowNs) && keepsItsPlace(state, request)) return;
-  // It could not go on at once with what stayed, and must not wait while it holds anything: all of it is made again.
+  makeAllAgain(state, request, nowNs);
+}
+
+/**
+ * To be called when an instance was submitted to a request that is not placed: one that keeps results of an earlier place is placed with
+ * them at once, or gives them up. Linear in the request.
+ */
+export function placeWithResults(state: GraphState, request: RequestNode, nowNs: number): void {
+  if (request.partition !== null || request.relocating || keepsItsPlace(state, request)) return;
+  makeAllAgain(state, request, nowNs);
+}
+
+/** It cannot go on at once with what stayed, and must not wait while it holds anything: all of it is made again, in its turn. */
+function makeAllAgain(state: GraphState, request: RequestNode, nowNs: number): void {
   giveUpAllBut(state, request, () => false);
   if (tryToRelocate(state, request, nowNs)) return;
   const reason = "an accelerator of it was lost, and what is left has no room for it, or no partition";
@@ -80,18 +93,24 @@ export function layNowhere(request: RequestNode): void {
  * only keeps results for the application has nothing to wait for.
  */
 function keepsItsPlace(state: GraphState, request: RequestNode): boolean {
-  if (!request.usedBytes.some((bytes) => bytes > 0)) return true;
+  if (!holdsMemory(request)) return true;
   const live = [...request.instances].filter((instance) => instance.state === "live");
   const first = live.find(({ inputs }) => inputs.every((tensor) => tensor?.producer.instance.state !== "live"));
   if (first === undefined) return live.length === 0;
   for (const name of sharedPartitions(request)) {
     const claim = state.claims.claimOn(request, name);
     if (claim === undefined || missingFrom(state, request, name).length > 0) continue;
+    if (usesAvoided(state, request, name)) continue;
     if (state.claims.lackToPlace(first, name, claim) !== null) continue;
     state.claims.place(request, name, claim);
     return true;
   }
   return false;
+}
+
+/** Of a request that is not placed: its claim is what it holds. */
+function holdsMemory({ accelerators }: RequestNode): boolean {
+  return accelerators.length > 0;
 }
 
 /** False when it fits nowhere beside what it still holds. */

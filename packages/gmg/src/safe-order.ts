@@ -30,7 +30,15 @@ export function safeOrder<H extends Holder>(
   freeBytes: Float64Array,
   contended: (accelerator: AcceleratorIndex) => boolean,
 ): { readonly order: H[]; readonly stuck: Stuck<H> | null } {
-  const free = freeBytes.slice();
+  return orderWithin(holders, freeBytes.slice(), contended);
+}
+
+/** As `safeOrder`, but `free` is changed: to what is free in the end on accelerators that are contended. */
+export function orderWithin<H extends Holder>(
+  holders: readonly H[],
+  free: Float64Array,
+  contended: (accelerator: AcceleratorIndex) => boolean,
+): { readonly order: H[]; readonly stuck: Stuck<H> | null } {
   const order: H[] = [];
   let waiting: readonly H[] = holders;
   while (waiting.length > 0) {

@@ -119,7 +119,7 @@ test("executors are told of what they have and have not started, and of nothing 
   expect(back.rank).toBe(2);
 });
 
-test("a planned transfer follows who waits for it, an intent keeps what it had", () => {
+test("a transfer follows who waits for it until it is selected, and then keeps what it had", () => {
   const world = new World();
   const { graph, playground } = world;
   const split = of([{}, { inputs: ["op0.o"] }], {
@@ -140,9 +140,17 @@ test("a planned transfer follows who waits for it, an intent keeps what it had",
   expect(transfer?.rank).toBe(1);
   graph.cancel(urgent.id, 10);
   expect(transfer?.rank).toBe(5);
-  if (transfer !== undefined) graph.transferIntended(transfer, 20);
-  playground.submit(request, reader);
-  expect([transfer?.rank, base.operators[1]?.rank]).toEqual([5, 1]);
+  if (transfer === undefined) throw new RangeError("there is no transfer");
+  graph.transferIntended(transfer, 20);
+  graph.takeEffects();
+  const again = playground.submit(request, reader);
+  expect([transfer.rank, base.operators[1]?.rank]).toEqual([1, 1]);
+  expect(graph.takeEffects().transferReranks).toEqual([{ transfer: 0, rank: 1 }]);
+  graph.validate();
+  transfer.state = "selected";
+  graph.cancel(again.id, 30);
+  expect([transfer.rank, base.operators[1]?.rank]).toEqual([1, 5]);
+  expect(graph.takeEffects().transferReranks).toEqual([]);
   graph.validate();
 });
 

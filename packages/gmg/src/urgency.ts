@@ -111,10 +111,18 @@ export function forgetUrgency(operator: OperatorNode): void {
   operator.deadlineNs = operator.instance.deadlineNs;
 }
 
-/** A planned transfer is as urgent as the most urgent operator that waits for it. */
-export function followWaiting(transfer: TransferNode): void {
-  if (transfer.state !== "planned" || transfer.waiting.length === 0) return;
-  transfer.rank = transfer.waiting.reduce((least, { rank }) => Math.min(least, rank), Number.POSITIVE_INFINITY);
+/** A transfer that is not selected yet is as urgent as the most urgent operator that waits for it. */
+export function followWaiting(state: GraphState, transfer: TransferNode): void {
+  if (!isToBeSelected(transfer) || transfer.waiting.length === 0) return;
+  const rank = transfer.waiting.reduce((least, waiting) => Math.min(least, waiting.rank), Number.POSITIVE_INFINITY);
+  if (rank === transfer.rank) return;
+  transfer.rank = rank;
+  if (transfer.state === "intended") state.effects.transferReranks.push({ transfer: transfer.number, rank });
+}
+
+/** Its rank still decides something. */
+export function isToBeSelected({ state }: TransferNode): boolean {
+  return state === "planned" || state === "intended" || state === "starved";
 }
 
 function setUrgency(state: GraphState, operator: OperatorNode, rank: number, deadlineNs: number): void {
@@ -128,7 +136,7 @@ function setUrgency(state: GraphState, operator: OperatorNode, rank: number, dea
   state.issuedByClass.move(operator, before);
   if (operator.startedNs >= 0) return;
   for (const tensor of operator.inputs) {
-    for (const transfer of tensor.transfers) if (transfer.waiting.includes(operator)) followWaiting(transfer);
+    for (const transfer of tensor.transfers) if (transfer.waiting.includes(operator)) followWaiting(state, transfer);
   }
   // One that was asked back is issued anew with what it has then.
   if (operator.state === "issued" && !operator.recalled)

@@ -5,7 +5,7 @@ import { isDisplaceable } from "./issued-by-class.ts";
 import type { BufferNode, OperatorNode, RequestNode } from "./nodes.ts";
 import { safeOrder } from "./safe-order.ts";
 import { isPending } from "./snapshot-layout.ts";
-import { urgencyOf } from "./urgency.ts";
+import { isToBeSelected, urgencyOf } from "./urgency.ts";
 
 /** Recounts frontier, consumers, holds and claims from what each node says of itself. Throws INVARIANT_BROKEN. */
 export function validateGraph(state: GraphState): void {
@@ -31,7 +31,7 @@ export function validateGraph(state: GraphState): void {
   validateClaims(state);
 }
 
-/** By class, and transfers that are as urgent as who waits for them. */
+/** By class, and transfers that are to be selected as urgent as who waits for them. */
 function validateIssued(state: GraphState): void {
   const counts = new Map<number, number>();
   const displaceable: OperatorNode[] = [];
@@ -48,10 +48,11 @@ function validateIssued(state: GraphState): void {
   if (listed.length !== displaceable.length || listed.some((operator, i) => operator !== displaceable[i])) {
     broken(`${listed.length} operators can be displaced, by recount ${displaceable.length}, or in another order`);
   }
-  for (const { number, state: step, rank, waiting } of state.transfers.values()) {
+  for (const transfer of state.transfers.values()) {
+    const { number, state: step, rank, waiting } = transfer;
     const least = Math.min(...waiting.map((operator) => operator.rank));
-    if (step === "planned" && waiting.length > 0 && rank !== least)
-      broken(`transfer ${number} is planned in class ${rank}, and ${least} waits for it`);
+    if (isToBeSelected(transfer) && waiting.length > 0 && rank !== least)
+      broken(`transfer ${number} is ${step} in class ${rank}, and ${least} waits for it`);
   }
 }
 
@@ -101,6 +102,7 @@ function validateClaims(state: GraphState): void {
         );
       }
     }
+    validatePlace(request);
     addInto(reserved, request.reservedBytes);
     addInto(taken, request.growing ? used : request.reservedBytes);
     maxInto(workspace, request.workspaceBytes);
@@ -125,6 +127,14 @@ function validateClaims(state: GraphState): void {
   const { stuck } = safeOrder(growing, free, () => true);
   if (stuck !== null)
     broken(`requests ${stuck.holders.map(({ id }) => id)} could come to wait for each other's memory`);
+}
+
+/** Nobody waits to be placed while he holds memory. */
+function validatePlace({ id, partition, relocating, usedBytes, instances }: RequestNode): void {
+  if (partition !== null || relocating || !usedBytes.some((bytes) => bytes > 0)) return;
+  for (const instance of instances)
+    if (instance.state === "live")
+      broken(`request ${id} holds ${usedBytes} bytes, and instance ${instance.id} of it waits to be placed`);
 }
 
 function recountUse(request: RequestNode, count: number): Float64Array {

@@ -9,9 +9,17 @@ export class Driver {
   readonly runs = new Map<string, number>();
   nowNs = 0;
   readonly #withdrawals: number[] = [];
+  readonly #overtaking: boolean;
+  /** By accelerator: what it has done and nobody has heard yet, in order. */
+  readonly #unheard: (() => void)[][];
+  /** Of the operators given back and the transfers cancelled, those of which nobody has heard yet. */
+  readonly #gone = new Set<OperatorNode | TransferNode>();
 
-  constructor(graph: GlobalMappingGraph) {
+  /** @param overtaking What comes of a withdrawal is heard of each accelerator in order, and of one before or after the other. */
+  constructor(graph: GlobalMappingGraph, overtaking = false) {
     this.graph = graph;
+    this.#overtaking = overtaking;
+    this.#unheard = graph.cluster.accelerators.map(() => []);
   }
 
   /** One thing; false when there is nothing to do. `pick` chooses among what could be done. */
@@ -45,16 +53,21 @@ export class Driver {
     const { graph, nowNs } = this;
     const [withdrawal] = this.#withdrawals;
     if (withdrawal !== undefined) return [() => this.#withdraw(withdrawal)];
-    const things: (() => void)[] = [];
+    const things: (() => void)[] = this.#unheard.flatMap((reports) =>
+      reports.length > 0 ? [() => reports.shift()?.()] : [],
+    );
+    const isHeard = (accelerator: number) => this.#unheard[accelerator]?.length === 0;
     const busy = new Set<number>();
     for (const operator of graph.issuedOperators()) if (operator.startedNs >= 0) busy.add(operator.accelerator);
     for (const transfer of graph.transfers()) {
+      if (!isHeard(transfer.destination)) continue;
       if (transfer.state === "receiving") things.push(() => graph.transferDone(transfer, nowNs));
       else if (graph.ledger.isPresent(transfer.tensor.id, transfer.source)) {
         things.push(() => graph.transferReceiving(transfer));
       }
     }
     for (const operator of graph.issuedOperators()) {
+      if (!isHeard(operator.accelerator)) continue;
       if (operator.startedNs >= 0) things.push(() => this.#complete(operator));
       else if (operator.missingInputs === 0 && !busy.has(operator.accelerator)) {
         things.push(() => graph.operatorStarted(operator, nowNs));
@@ -77,12 +90,27 @@ export class Driver {
   #withdraw(issueNumber: number): void {
     this.#withdrawals.shift();
     const operator = this.graph.issued(issueNumber);
-    if (operator === undefined || operator.startedNs >= 0) return;
+    if (operator === undefined || operator.startedNs >= 0 || this.#gone.has(operator)) return;
     const isPlanned = ({ tensor, source }: TransferNode) => !this.graph.ledger.isPresent(tensor.id, source);
     for (const transfer of [...this.graph.transfers()]) {
-      const only = transfer.waiting.length === 1 && transfer.waiting[0] === operator && isPlanned(transfer);
-      if (only || transfer.tensor.producer === operator) this.graph.transferCancelled(transfer, this.nowNs);
+      if (this.#gone.has(transfer)) continue;
+      const waiting = transfer.waiting.filter((each) => !this.#gone.has(each));
+      const only = waiting.length === 1 && waiting[0] === operator && isPlanned(transfer);
+      if (only || transfer.tensor.producer === operator)
+        this.#report(transfer.destination, transfer, () => this.graph.transferCancelled(transfer, this.nowNs));
     }
-    this.graph.operatorWithdrawn(operator, this.nowNs);
+    this.#report(operator.accelerator, operator, () => this.graph.operatorWithdrawn(operator, this.nowNs));
+  }
+
+  #report(accelerator: number, about: OperatorNode | TransferNode, hear: () => void): void {
+    if (!this.#overtaking) {
+      hear();
+      return;
+    }
+    this.#gone.add(about);
+    this.#unheard[accelerator]?.push(() => {
+      this.#gone.delete(about);
+      hear();
+    });
   }
 }

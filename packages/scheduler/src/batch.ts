@@ -25,7 +25,6 @@ function isNext(operator: OperatorNode, inBatch: ReadonlySet<OperatorNode>): boo
   if (operator.state !== "unscheduled") return false;
   for (const tensor of operator.inputs) {
     if (tensor.producer.state === "unscheduled" && !inBatch.has(tensor.producer)) return false;
-    if (isInDoubt(tensor)) return false;
   }
-  return true;
+  return !isInDoubt(operator);
 }

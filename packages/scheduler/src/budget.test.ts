@@ -14,13 +14,14 @@ test("t = (N·l + 1)/(s·g): the paper's figures give its 62 accelerators", () =
   });
   budget.observe(10_575_000);
   expect(budget.operatorsMax).toBe(185);
-  expect(Math.floor(185 / 3)).toBe(61);
+  expect(budget.operatorsPerAccelerator).toBe(3);
 });
 
 test("short operators shrink it, to one per accelerator at least", () => {
   const budget = new IssueBudget(8, { operatorsPerAcceleratorMax: 3 });
   budget.observe(100_000);
   expect(budget.operatorsMax).toBe(9);
+  expect(budget.operatorsPerAccelerator).toBe(2);
   for (let i = 0; i < 1000; i++) budget.observe(1000);
   expect(budget.operatorsMax).toBe(8);
 });

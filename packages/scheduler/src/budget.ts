@@ -4,7 +4,7 @@ export interface BudgetOptions {
   readonly timeliness?: number;
   /** Simulated operators per millisecond, s. Declared, not measured, so that a run replays. Default 1000. */
   readonly simulatedOperatorsPerMs?: number;
-  /** Issued operators per accelerator that more do not help, l. Default 32. */
+  /** Issued operators per accelerator that more do not help, l at most. Default 32. */
   readonly operatorsPerAcceleratorMax?: number;
 }
 
@@ -38,6 +38,11 @@ export class IssueBudget {
     if (this.#meanMs === 0) return most;
     const timely = Math.floor(this.#timeliness * this.#simulatedOperatorsPerMs * this.#meanMs) - 1;
     return Math.max(this.#accelerators, Math.min(most, timely));
+  }
+
+  /** Of them on one accelerator, l: what cannot run where it was laid takes nothing from the others. */
+  get operatorsPerAccelerator(): number {
+    return Math.ceil(this.operatorsMax / this.#accelerators);
   }
 
   /** Takes note of an observed duration; the mean forgets with a weight of 1/64 per sample. */

@@ -2,9 +2,9 @@ import type { CompiledPartition, GlobalMappingGraph, OperatorNode, PlacementOpti
 import type { Simulator } from "@slicescheduler/simulator";
 import { collectBatch } from "./batch.ts";
 import type { Predictor } from "./predictor.ts";
-import { type PredictedShortage, Reconstruction } from "./reconstruction.ts";
+import type { PredictedShortage } from "./reconstruction.ts";
 import { named, predictedOutOfMemory } from "./shortages.ts";
-import { Trial, type TrialBase } from "./trial.ts";
+import { Trial, type TrialBase, TrialGround } from "./trial.ts";
 import type { Candidate, CandidateReport, Choice, Decision, Placement, Round, SchedulingPolicy } from "./types.ts";
 
 export interface ChooserOptions {
@@ -19,8 +19,7 @@ export type Chosen = { readonly placement: Placement } | { readonly shortage: Pr
 /** One round of Algorithm 1 (paper §3.4): a batch, its candidates, what each would give, and the policy's choice. */
 export class Chooser {
   readonly #graph: GlobalMappingGraph;
-  readonly #simulator: Simulator;
-  readonly #reconstruction: Reconstruction;
+  readonly #ground: TrialGround;
   readonly #options: ChooserOptions;
   readonly #isPredicted: boolean;
   rounds = 0;
@@ -28,11 +27,9 @@ export class Chooser {
 
   constructor(graph: GlobalMappingGraph, predictor: Predictor, simulator: Simulator, options: ChooserOptions) {
     this.#graph = graph;
-    this.#simulator = simulator;
     this.#options = options;
     this.#isPredicted = graph.claims.memorySafety === "predicted";
-    const memory = this.#isPredicted ? "exact" : "unbounded";
-    this.#reconstruction = new Reconstruction(graph, predictor, simulator, { memory });
+    this.#ground = new TrialGround(graph, predictor, simulator, this.#isPredicted);
   }
 
   /** @param options Where the operator could be laid, at least one of them with memory. */
@@ -49,7 +46,7 @@ export class Chooser {
     for (const { partition, shortage } of options) {
       if (shortage === null) candidates.push({ partition, movedBytes: movedBytes(batch, partition.acceleratorOf) });
     }
-    const trial = new Trial(this.#reconstruction, this.#simulator, batch, base, (operators) => {
+    const trial = new Trial(this.#ground, batch, base, (operators) => {
       this.simulatedOperators += operators;
     });
     const outOfMemory = new Map<CompiledPartition, PredictedShortage>();
@@ -66,6 +63,8 @@ export class Chooser {
       batch,
       candidates: fitting,
       simulate: ({ partition }, abandonAboveNs = Number.POSITIVE_INFINITY) => trial.score(partition, abandonAboveNs),
+      // With simulated memory all have been run already.
+      ...(this.#isPredicted ? {} : { leastNs: ({ partition }: Candidate) => trial.leastNs(partition) }),
     };
     const choice = this.#options.policy.choose(round);
     const { partition } = choice.candidate;
@@ -75,7 +74,7 @@ export class Chooser {
       instance: (batch[0] as OperatorNode).instance.id,
       operators: batch.map((member) => member.index),
       partition: partition.name,
-      candidates: this.#reports(options, candidates, round, choice, outOfMemory),
+      candidates: this.#reports(options, candidates, round, choice, trial, outOfMemory),
     };
     return { placement: { decision, batch, partition } };
   }
@@ -85,6 +84,7 @@ export class Chooser {
     candidates: readonly Candidate[],
     round: Round,
     { scoresNs }: Choice,
+    trial: Trial,
     outOfMemory: ReadonlyMap<CompiledPartition, PredictedShortage>,
   ): CandidateReport[] {
     const scoreOf = new Map(round.candidates.map(({ partition }, at) => [partition, scoresNs[at] ?? null]));
@@ -94,6 +94,7 @@ export class Chooser {
       return {
         partition: partition.name,
         scoreNs: scoreOf.get(partition) ?? null,
+        leastNs: trial.knownLeastNs(partition),
         movedBytes: movedOf.get(partition) ?? 0,
         shortage: shortage === null ? null : named(this.#graph, shortage),
         outOfMemory: over === undefined ? null : predictedOutOfMemory(this.#graph, over),

@@ -55,6 +55,11 @@ export class MemoryPatience {
     this.#places = other.#places;
   }
 
+  /** How often that was told. */
+  get places(): number {
+    return this.#places;
+  }
+
   /** Accelerators came or went, or are drained or no longer: there may be other places to go. */
   placesChanged(): void {
     this.#places += 1;
@@ -148,7 +153,7 @@ export class MemoryPatience {
     for (const { partition, shortage } of this.#graph.placementOptions(operator)) {
       if (shortage === null || lackOf(shortage) >= leastBytes) continue;
       const asked = request.partition === null ? claims.claimOn(request, partition.name) : claims.needOf(instance);
-      if (asked === undefined || !claims.leavesRoomFor(asked.bytes, request)) continue;
+      if (asked === undefined || !claims.leavesRoomFor(asked, request)) continue;
       leastBytes = lackOf(shortage);
       least = partition;
     }

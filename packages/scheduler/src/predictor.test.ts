@@ -42,3 +42,39 @@ test("without any observation the priors stand", () => {
     { durationNs: 10_000, confidence: 0, source: "prior" },
   ]);
 });
+
+test("a slow accelerator is expected to be slow also with work that it never did, known elsewhere or not at all", () => {
+  const { operator, predictor, bank } = world([slow, slow, slow, fast]);
+  const { features } = operator.instance.binding;
+  const observe = (model: string, accelerator: number, observedNs: number) =>
+    bank.observeOperator({
+      model,
+      kind: "slow",
+      accelerator: `a${accelerator}`,
+      features,
+      observedNs,
+      priorNs: 10_000,
+    });
+  for (let i = 0; i < 30; i++) for (const a of [0, 1, 2]) observe("other work", a, a === 1 ? 3e6 : 1e6);
+  const factor = bank.speedFactor("slow", "a1");
+  expect(Math.abs(factor - 3)).toBeLessThan(0.1);
+  const estimates = () => [0, 1, 2, 3].map((a) => predictor.operatorEstimate(operator, a));
+  const priorNs = Math.round(10_000 * factor);
+  expect(estimates().map(({ durationNs }) => durationNs)).toEqual([10_000, priorNs, 10_000, 2500]);
+  for (let i = 0; i < 5; i++) observe("t/s0", 0, 7e6);
+  const fastNs = Math.round(7e6 / 4);
+  expect(estimates().map(({ durationNs }) => durationNs)).toEqual([7e6, Math.round(7e6 * factor), 7e6, fastNs]);
+  expect(estimates()[1]).toMatchObject({ source: "history", confidence: estimates()[0]?.confidence });
+});
+
+test("what was observed teaches the speed of the accelerator that did it", () => {
+  const { operator, predictor, bank } = world([slow, slow]);
+  const { accelerator } = operator;
+  for (let i = 0; i < 30; i++) {
+    Object.assign(operator, { accelerator: i % 2 });
+    predictor.operatorObserved(operator, i % 2 === 0 ? 1e6 : 3e6);
+  }
+  Object.assign(operator, { accelerator });
+  expect([0, 1].map((a) => Math.round(predictor.operatorNs(operator, a) / 1e5))).toEqual([10, 30]);
+  expect(bank.speedFactor("slow", "a0")).toBe(1);
+});

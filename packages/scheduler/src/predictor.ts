@@ -20,6 +20,8 @@ export class Predictor {
   }
 
   /**
+   * By the model of the accelerator's kind and its own speed factor, which also holds for work that was never observed on it.
+   *
    * Where nothing was observed on that kind of accelerator, as on the kind where it is fastest, by the ratio of their rooflines: a kind that is
    * not known is tried, and not taken to be so fast that everything goes there before the first result.
    */
@@ -27,9 +29,15 @@ export class Predictor {
     const { features } = operator.instance.binding;
     const priorNs = this.#priorNs(operator, accelerator);
     const estimate = this.#model(operator, accelerator).predict(features, priorNs);
-    if (estimate.source !== "prior") return estimate;
-    const elsewhereNs = this.#elsewhereNs(operator, accelerator, priorNs);
-    return elsewhereNs === null ? estimate : { ...estimate, durationNs: elsewhereNs };
+    const elsewhereNs = estimate.source === "prior" ? this.#elsewhereNs(operator, accelerator, priorNs) : null;
+    const durationNs = this.#atItsSpeed(elsewhereNs ?? estimate.durationNs, accelerator);
+    return durationNs === estimate.durationNs ? estimate : { ...estimate, durationNs };
+  }
+
+  #atItsSpeed(durationNs: number, accelerator: AcceleratorIndex): number {
+    const device = this.#cluster.accelerators[accelerator];
+    const factor = device === undefined ? 1 : this.#bank.speedFactor(device.kind, device.name);
+    return factor === 1 ? durationNs : Math.min(Math.max(1, Math.round(durationNs * factor)), Number.MAX_SAFE_INTEGER);
   }
 
   /** By what other kinds of accelerators have told; null where none has. */
@@ -58,8 +66,15 @@ export class Predictor {
     const { accelerator, instance } = operator;
     // Sizes that were only assumed teach nothing.
     if (instance.binding.assumed.length > 0) return;
-    const prior = this.#priorNs(operator, accelerator);
-    this.#model(operator, accelerator).observe(instance.binding.features, observedNs, prior);
+    const device = this.#cluster.accelerators[accelerator];
+    this.#bank.observeOperator({
+      model: modelName(operator),
+      kind: device?.kind ?? "",
+      accelerator: device?.name ?? "",
+      features: instance.binding.features,
+      observedNs,
+      priorNs: this.#priorNs(operator, accelerator),
+    });
   }
 
   transferObserved(source: AcceleratorIndex, destination: AcceleratorIndex, bytes: number, observedNs: number): void {

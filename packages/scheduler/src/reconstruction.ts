@@ -54,6 +54,7 @@ export class Reconstruction {
   /** Inputs of the batch whose holds end when it is issued. */
   readonly #released: TensorNode[] = [];
   readonly #overlay: TensorNode[] = [];
+  readonly #unbounded: readonly AcceleratorState[];
   #nowNs = 0;
 
   constructor(
@@ -65,8 +66,11 @@ export class Reconstruction {
     this.#graph = graph;
     this.#durations = durations;
     this.#simulator = simulator;
-    const accelerators = graph.cluster.accelerators.length;
-    this.#buffers = memory === "exact" ? new DeclaredBuffers(graph.ledger, simulator, accelerators) : null;
+    const { accelerators } = graph.cluster;
+    this.#unbounded = accelerators.map(({ granularityBytes }) => {
+      return { capacityBytes: Number.MAX_SAFE_INTEGER, granularityBytes, fixedBytes: 0 };
+    });
+    this.#buffers = memory === "exact" ? new DeclaredBuffers(graph.ledger, simulator, accelerators.length) : null;
   }
 
   /** Operators in the simulation, by rising handle. */
@@ -83,8 +87,14 @@ export class Reconstruction {
    * The base that the candidates of a round share.
    * @param inputsOf Operators that will be laid over it.
    * @param rankMax Less urgent operators are left out unless they run already, and transfers for them unless they are under way.
+   * @param isHeld Accelerators apart from which all is left out. Default: all of them. Only where memory is unbounded.
    */
-  begin(nowNs: number, inputsOf: readonly OperatorNode[], rankMax: number = Number.POSITIVE_INFINITY): void {
+  begin(
+    nowNs: number,
+    inputsOf: readonly OperatorNode[],
+    rankMax: number = Number.POSITIVE_INFINITY,
+    isHeld?: (accelerator: AcceleratorIndex) => boolean,
+  ): void {
     this.#nowNs = nowNs;
     this.#tensors.clear();
     this.#buffers?.clear();
@@ -92,11 +102,12 @@ export class Reconstruction {
     this.#batch = new Set(inputsOf);
     this.#simulator.begin(nowNs, this.#accelerators());
     for (const operator of this.#graph.issuedOperators()) {
-      if (operator.startedNs >= 0 || (willStart(operator) && operator.rank <= rankMax)) this.#addIssued(operator);
+      if (isHeld !== undefined && !isHeld(operator.accelerator)) continue;
+      if (isInBase(operator, rankMax)) this.#addIssued(operator);
     }
     for (const transfer of this.#graph.transfers()) {
-      if (transfer.state !== "cancelling" && (isUnderWay(transfer) || transfer.rank <= rankMax))
-        this.#addTransfer(transfer);
+      if (isHeld !== undefined && !isHeld(transfer.source)) continue;
+      if (hasEnd(transfer) && (isUnderWay(transfer) || transfer.rank <= rankMax)) this.#addTransfer(transfer);
     }
     this.#addInputsOfBatch(inputsOf);
     this.#buffers?.finish();
@@ -123,18 +134,17 @@ export class Reconstruction {
     for (const tensor of this.#released) {
       const declared = this.#tensors.get(tensor) as SimTensor;
       for (const { accelerator, held } of tensor.copies) {
-        if (held) this.#simulator.setHeld(declared, accelerator, false);
+        if (held && !isQuarantinedOn(tensor, accelerator)) this.#simulator.setHeld(declared, accelerator, false);
       }
     }
   }
 
-  #accelerators(): AcceleratorState[] {
+  #accelerators(): readonly AcceleratorState[] {
+    if (this.#buffers === null) return this.#unbounded;
     const { cluster, ledger } = this.#graph;
-    return cluster.accelerators.map(({ index, capacityBytes, granularityBytes }) =>
-      this.#buffers === null
-        ? { capacityBytes: Number.MAX_SAFE_INTEGER, granularityBytes, fixedBytes: 0 }
-        : { capacityBytes, granularityBytes, fixedBytes: ledger.fixedBytes(index) },
-    );
+    return cluster.accelerators.map(({ index, capacityBytes, granularityBytes }) => {
+      return { capacityBytes, granularityBytes, fixedBytes: ledger.fixedBytes(index) };
+    });
   }
 
   #addIssued(operator: OperatorNode): void {
@@ -202,7 +212,7 @@ export class Reconstruction {
       if (!this.#graph.ledger.isPresent(tensor.id, accelerator)) continue;
       const shared = this.#buffers?.sharedBy(tensor, accelerator) ?? -1;
       // Without a bound a hold frees nothing and saves the simulator looking who else needs the copy.
-      const isHeld = held || this.#buffers === null;
+      const isHeld = held || this.#buffers === null || isQuarantinedOn(tensor, accelerator);
       if (added === undefined) added = this.#simulator.addTensor(accelerator, tensor.bytes, isHeld, shared);
       else this.#simulator.addCopy(added, accelerator, isHeld, shared);
       this.#buffers?.add(tensor, accelerator, added, this.#graph.cluster.roundBytes(accelerator, tensor.bytes));
@@ -261,13 +271,28 @@ export class Reconstruction {
   }
 }
 
+/** Of an issued operator: it runs, or will start and is of one of the classes up to `rankMax`. */
+export function isInBase(operator: OperatorNode, rankMax: number): boolean {
+  return operator.startedNs >= 0 || (willStart(operator) && operator.rank <= rankMax);
+}
+
 /** One that is taken back never starts, and what it reads may never be. */
 function willStart({ state, recalled }: OperatorNode): boolean {
   return state === "issued" && !recalled;
 }
 
 function isUnderWay({ state }: TransferNode): boolean {
-  return state === "receiving" || state === "sending";
+  return state === "selected" || state === "receiving" || state === "sending";
+}
+
+/** One that is given up brings nothing; a quarantined one neither, and has no ports: what is left of it is memory. */
+function hasEnd({ state }: TransferNode): boolean {
+  return state !== "cancelling" && state !== "quarantined";
+}
+
+/** A quarantined transfer may read the copy still: it stays, whoever else needs it. */
+function isQuarantinedOn({ transfers }: TensorNode, accelerator: AcceleratorIndex): boolean {
+  return transfers.some(({ state, source }) => state === "quarantined" && source === accelerator);
 }
 
 function isHeldOn(tensor: TensorNode, accelerator: AcceleratorIndex): boolean {
@@ -275,6 +300,6 @@ function isHeldOn(tensor: TensorNode, accelerator: AcceleratorIndex): boolean {
 }
 
 /** What is overdue is expected to take as long again as it is overdue, so that a straggler is not awaited at every instant. */
-function remainingNs(leftNs: number): number {
+export function remainingNs(leftNs: number): number {
   return Math.max(1, Math.abs(leftNs));
 }

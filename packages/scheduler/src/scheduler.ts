@@ -1,6 +1,7 @@
 import { EstimatorBank, FrozenBank } from "@slicescheduler/estimators";
 import type {
   AcceleratorIndex,
+  CompiledPartition,
   GlobalMappingGraph,
   InstanceNode,
   OperatorNode,
@@ -11,6 +12,7 @@ import { type BudgetOptions, IssueBudget } from "./budget.ts";
 import { Chooser } from "./chooser.ts";
 import { DecisionLog } from "./decisions.ts";
 import { UrgentForecast } from "./forecast.ts";
+import { IssuedCounts } from "./issued-counts.ts";
 import { isBlocked, MemoryPatience } from "./patience.ts";
 import { simulationGuided } from "./policies.ts";
 import { Predictor } from "./predictor.ts";
@@ -59,6 +61,9 @@ export interface SchedulerOptions extends BudgetOptions {
   readonly preemptionsPerRequestMax?: number;
 }
 
+/** What a decision takes beside its simulation, in simulated operators. */
+const DECISION_OPERATORS = 100;
+
 /** So many may be tried in vain at a time: each costs as much as a decision. */
 const TRIED_IN_VAIN_MAX = 8;
 
@@ -73,11 +78,16 @@ export class Scheduler {
   readonly #options: SchedulerOptions;
   readonly #graph: GlobalMappingGraph;
   readonly #budget: IssueBudget;
+  readonly #issued: IssuedCounts;
   readonly #chooser: Chooser;
   readonly #log: DecisionLog;
   readonly #patience: MemoryPatience;
   readonly #starvation: StarvationGuard;
   readonly #gate: SliceGate | null;
+  /** What was seen when everything in the frontier was found to wait for memory. */
+  #allWaitForMemory = "";
+  /** What the decisions of this turn took, in simulated operators. */
+  #turnOperators = 0;
   readonly tenants: Tenants;
 
   constructor(graph: GlobalMappingGraph, options: SchedulerOptions = {}) {
@@ -87,6 +97,7 @@ export class Scheduler {
     this.#options = options;
     this.#graph = graph;
     this.#budget = new IssueBudget(graph.cluster.accelerators.length, options);
+    this.#issued = new IssuedCounts(graph.cluster.accelerators.length);
     this.#log = new DecisionLog(options.decisionsKept ?? 4096);
     this.#patience = new MemoryPatience(graph, options.memoryPatienceNs ?? 10e9);
     this.tenants = new Tenants(graph, options.tenants ?? {}, options.queuedRequestsMax);
@@ -111,11 +122,13 @@ export class Scheduler {
   fork(graph: GlobalMappingGraph, twins: ReadonlyMap<RequestNode, RequestNode>): Scheduler {
     const fork = new Scheduler(graph, { ...this.#options, estimators: new FrozenBank(this.estimators) });
     fork.#budget.continueFrom(this.#budget);
+    fork.#issued.recount(graph);
     fork.#patience.continueFrom(this.#patience);
     fork.#starvation.continueFrom(this.#starvation);
     fork.tenants.continueFrom(this.tenants, twins);
     if (this.#gate !== null) fork.#gate?.continueFrom(this.#gate, graph);
     fork.#chooser.rounds = this.#chooser.rounds;
+    fork.#turnOperators = this.#turnOperators;
     return fork;
   }
 
@@ -126,11 +139,16 @@ export class Scheduler {
   }
 
   /**
-   * The next decision, or null when nothing may be issued now; "later" when there is more to try than should be at once, the most
-   * urgent of which is not lost by waiting for the next event. The caller carries it out before it asks again.
+   * The next decision, or null when nothing may be issued now; "later" when the turn is over, or more was tried in vain than should be at
+   * once: the most urgent of it, so that nothing is lost by waiting for the next event. The caller carries it out before it asks again.
+   * @param triesAll Try as much as fits in the turn, since no event may follow. Default false.
    */
-  decide(nowNs: number): Placement | "later" | null {
+  decide(nowNs: number, triesAll = false): Placement | "later" | null {
+    if (this.isTurnOver) return "later";
+    const seen = this.#seen();
+    if (this.#allWaitForMemory === seen) return null;
     const { unscheduledFrontier } = this.#graph;
+    let allWaitForMemory = true;
     this.#patience.look();
     let issued = 0;
     let triedInVain = 0;
@@ -140,20 +158,39 @@ export class Scheduler {
       issued += this.#graph.issuedOfRank(rank);
       if (issued >= this.#budget.operatorsMax) return null;
       for (const operator of unscheduledFrontier.ofClass(rank)) {
-        if (!this.#patience.isHopeless(operator) && this.tenants.reached(operator) === null) {
-          if (triedInVain++ === TRIED_IN_VAIN_MAX) return "later";
+        if (this.#mayBeTried(operator)) {
+          if (triesAll ? this.isTurnOver : triedInVain++ === TRIED_IN_VAIN_MAX) return "later";
           const placement = this.#tryPlace(operator, nowNs, blocked);
           if (placement !== null) return placement;
         }
+        allWaitForMemory &&= this.#patience.isHopeless(operator);
         for (const accelerator of this.#patience.blockedBy(operator, nowNs)) blocked.add(accelerator);
       }
     }
+    if (allWaitForMemory) this.#allWaitForMemory = seen;
     return null;
   }
 
-  /** By how many operators executors have more than the budget; 0 or less when there is room. O(classes). */
-  get operatorsOverBudget(): number {
-    return this.#graph.counts().issuedOperators - this.#budget.operatorsMax;
+  /** Changes whenever an operator that waits for memory might find some, or one that waits for nothing comes. */
+  #seen(): string {
+    return `${this.#graph.unscheduledFrontier.additions} ${this.#graph.claims.epoch} ${this.#patience.places}`;
+  }
+
+  #mayBeTried(operator: OperatorNode): boolean {
+    if (this.#patience.isHopeless(operator) || this.tenants.reached(operator) !== null) return false;
+    const { partition } = operator.instance;
+    if (partition === null) return this.#graph.avoidedFor(operator).length === 0;
+    return this.#hasBudgetOn(partition, operator);
+  }
+
+  /** Whether the accelerator that an operator would be laid on may have more. */
+  #hasBudgetOn({ acceleratorOf }: CompiledPartition, { index, rank }: OperatorNode): boolean {
+    return this.#issued.upTo(acceleratorOf[index] as number, rank) < this.#budget.operatorsPerAccelerator;
+  }
+
+  /** By how many operators an accelerator has more than its budget; 0 or less when there is room. O(classes). */
+  operatorsOverBudget(accelerator: AcceleratorIndex): number {
+    return this.#issued.upTo(accelerator, Number.POSITIVE_INFINITY) - this.#budget.operatorsPerAccelerator;
   }
 
   /** Where the most urgent operator of the frontier lacks memory and how urgent it is; null when it waits for something else. */
@@ -165,10 +202,15 @@ export class Scheduler {
     return shortage === null ? null : { accelerator: shortage.accelerator, rank: operator.rank };
   }
 
-  /** Operators simulated in one turn, after which it ends. */
-  get simulatedPerTurnMax(): number {
+  /** To be called before the first `decide` of a turn: whoever shares the event loop has had its own. */
+  beginTurn(): void {
+    this.#turnOperators = 0;
+  }
+
+  /** Whether this turn has taken as long as it may, by the declared speed of simulation. */
+  get isTurnOver(): boolean {
     const { turnMsMax = 5, simulatedOperatorsPerMs = 1000 } = this.#options;
-    return turnMsMax * simulatedOperatorsPerMs;
+    return this.#turnOperators > turnMsMax * simulatedOperatorsPerMs;
   }
 
   /** Less urgent operators that more urgent work has kept waiting too long. To be asked at every event. */
@@ -189,6 +231,7 @@ export class Scheduler {
 
   /** To be told of every issue. Returns whether the operator may run as soon as it is ready; others `activate` tells in time. */
   operatorIssued(operator: OperatorNode): boolean {
+    this.#issued.add(operator);
     this.tenants.issued(operator);
     return this.#gate?.issued(operator) ?? true;
   }
@@ -199,12 +242,14 @@ export class Scheduler {
 
   /** It is done, has failed or was given back: to be told before the graph is. */
   operatorEnded(operator: OperatorNode): void {
+    this.#issued.remove(operator);
     this.tenants.ended(operator);
     this.#gate?.ended(operator);
   }
 
   /** An issued operator is of another class now. */
   operatorReranked(operator: OperatorNode): void {
+    this.#issued.moved(operator);
     this.#gate?.reranked(operator);
   }
 
@@ -214,6 +259,7 @@ export class Scheduler {
 
   /** To be told after the graph is. */
   acceleratorLost(accelerator: AcceleratorIndex): void {
+    this.#issued.recount(this.#graph);
     this.tenants.recount();
     this.#gate?.lost(accelerator);
     this.placesChanged();
@@ -252,7 +298,12 @@ export class Scheduler {
   waitingReason(operator: OperatorNode, nowNs: number): WaitingReason {
     const quota = this.tenants.reached(operator);
     if (quota !== null && operator.unscheduledInputs === 0) return { why: "quota", ...quota };
-    return waitingReason(this.#graph, this.#budget, this.#patience, operator, nowNs);
+    const { operatorsPerAccelerator } = this.#budget;
+    return waitingReason(this.#graph, this.#patience, operator, nowNs, (accelerator) => ({
+      issuedOperators: this.#issued.upTo(accelerator, operator.rank),
+      moreUrgentOperators: this.#issued.upTo(accelerator, operator.rank - 1),
+      budget: operatorsPerAccelerator,
+    }));
   }
 
   #tryPlace(operator: OperatorNode, nowNs: number, blocked: ReadonlySet<AcceleratorIndex>): Placement | null {
@@ -263,9 +314,15 @@ export class Scheduler {
       return null;
     }
     const isNew = operator.instance.request.partition === null;
-    const options = isNew ? all.filter(({ partition }) => !isBlocked(partition, blocked)) : all;
+    const options = all.filter(
+      ({ partition }) => this.#hasBudgetOn(partition, operator) && !(isNew && isBlocked(partition, blocked)),
+    );
     if (!options.some((option) => option.shortage === null)) return null;
+    const before = this.#chooser.simulatedOperators;
     const chosen = this.#chooser.choose(operator, options, { nowNs, rankMax: this.#rankMax(operator) });
+    const simulated = this.#chooser.simulatedOperators - before;
+    // Where anything was simulated, all that is issued was laid out for it.
+    this.#turnOperators += DECISION_OPERATORS + simulated + (simulated > 0 ? this.#graph.counts().issuedOperators : 0);
     if ("shortage" in chosen) {
       this.#patience.isPredictedToLack(operator, nowNs, chosen.shortage);
       return null;

@@ -1,6 +1,5 @@
 import type { GlobalMappingGraph, OperatorNode } from "@slicescheduler/gmg";
 import type { WaitingReason } from "./types.ts";
-import { issuedUpTo } from "./waiting.ts";
 
 /** Of what waits to be issued, so many of a class are looked at: others of the class go after them anyway. */
 const LOOKED_AT = 16;
@@ -58,7 +57,7 @@ export class StarvationGuard {
   /** More urgent work takes the whole budget, or holds the memory. */
   #isPassedOver(operator: OperatorNode, nowNs: number): boolean {
     const reason = this.#reasonOf(operator, nowNs);
-    if (reason.why === "budget") return issuedUpTo(this.#graph, operator.rank - 1) >= reason.budget;
+    if (reason.why === "budget") return reason.moreUrgentOperators >= reason.budget;
     if (reason.why !== "memory") return false;
     return reason.heldBy.some((id) => this.#graph.request(id).rank < operator.rank);
   }

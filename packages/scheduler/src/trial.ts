@@ -1,6 +1,8 @@
-import type { CompiledPartition, OperatorNode } from "@slicescheduler/gmg";
+import type { CompiledPartition, GlobalMappingGraph, OperatorNode } from "@slicescheduler/gmg";
 import type { Simulator } from "@slicescheduler/simulator";
-import type { PredictedShortage, Reconstruction } from "./reconstruction.ts";
+import { LeastCompletion } from "./least-completion.ts";
+import { Parts } from "./parts.ts";
+import { type DurationModel, type PredictedShortage, Reconstruction } from "./reconstruction.ts";
 
 /** What the base of a trial holds. */
 export interface TrialBase {
@@ -9,26 +11,49 @@ export interface TrialBase {
   readonly rankMax: number;
 }
 
-/** Tries one batch on one candidate after another, over a base that is rebuilt when the first is tried. */
+/** What all trials of a scheduler share: a simulator, and what is rebuilt in it. */
+export class TrialGround {
+  readonly simulator: Simulator;
+  readonly reconstruction: Reconstruction;
+  readonly least: LeastCompletion;
+  /** Null where memory is simulated: what runs out of it anywhere stops everything. */
+  readonly parts: Parts | null;
+
+  /** @param isPredicted Whether memory is simulated. */
+  constructor(graph: GlobalMappingGraph, durations: DurationModel, simulator: Simulator, isPredicted: boolean) {
+    this.simulator = simulator;
+    this.reconstruction = new Reconstruction(graph, durations, simulator, {
+      memory: isPredicted ? "exact" : "unbounded",
+    });
+    this.least = new LeastCompletion(graph, durations);
+    const transferNs = durations.transferNs.bind(durations);
+    this.parts = isPredicted ? null : new Parts(graph, transferNs);
+  }
+}
+
+/**
+ * Tries one batch on one candidate after another. The base is rebuilt when the first is tried, as far as it has anything to do with the
+ * candidate, and again for one that has to do with more: the score is the same to the bit.
+ */
 export class Trial {
-  readonly #reconstruction: Reconstruction;
-  readonly #simulator: Simulator;
+  readonly #ground: TrialGround;
   readonly #batch: readonly OperatorNode[];
   readonly #base: TrialBase;
   readonly #onSimulated: (operators: number) => void;
   /** Of candidates that were run to their end. */
   readonly #scores = new Map<CompiledPartition, number>();
-  #begun: boolean = false;
+  /** Parts of the cluster that the base holds; null for all of it, undefined before there is one. */
+  #held: ReadonlySet<number> | null | undefined;
+  #looked: boolean = false;
+  readonly #leastNs = new Map<CompiledPartition, number>();
 
   constructor(
-    reconstruction: Reconstruction,
-    simulator: Simulator,
+    ground: TrialGround,
     batch: readonly OperatorNode[],
     base: TrialBase,
     onSimulated: (operators: number) => void,
   ) {
-    this.#reconstruction = reconstruction;
-    this.#simulator = simulator;
+    this.#ground = ground;
     this.#batch = batch;
     this.#base = base;
     this.#onSimulated = onSimulated;
@@ -40,23 +65,61 @@ export class Trial {
     if (known !== undefined) return known > abandonAboveNs ? null : known;
     const outcome = this.#run(partition, abandonAboveNs);
     if (outcome !== "finished") return null;
-    const scoreNs = this.#simulator.score();
+    const scoreNs = this.#ground.simulator.score();
     this.#scores.set(partition, scoreNs);
     return scoreNs;
+  }
+
+  /** No score is less. */
+  leastNs(partition: CompiledPartition): number {
+    const known = this.#leastNs.get(partition);
+    if (known !== undefined) return known;
+    const { least } = this.#ground;
+    const { nowNs, rankMax } = this.#base;
+    if (this.#leastNs.size === 0) least.begin(nowNs, this.#batch, rankMax);
+    const leastNs = least.on(partition);
+    this.#leastNs.set(partition, leastNs);
+    return leastNs;
+  }
+
+  /** Null where it was not asked for. */
+  knownLeastNs(partition: CompiledPartition): number | null {
+    return this.#leastNs.get(partition) ?? null;
   }
 
   /** Where the candidate would run out of memory; null where it would not. */
   shortageOn(partition: CompiledPartition): PredictedShortage | null {
     this.score(partition, Number.POSITIVE_INFINITY);
-    return this.#scores.has(partition) ? null : this.#reconstruction.shortage();
+    return this.#scores.has(partition) ? null : this.#ground.reconstruction.shortage();
   }
 
   #run(partition: CompiledPartition, abandonAboveNs: number): string {
-    if (!this.#begun) this.#reconstruction.begin(this.#base.nowNs, this.#batch, this.#base.rankMax);
-    this.#begun = true;
-    this.#reconstruction.lay(this.#batch, partition);
-    const { outcome, simulatedOperators } = this.#simulator.run({ abandonAboveScore: abandonAboveNs });
+    const { reconstruction, simulator } = this.#ground;
+    this.#hold(partition);
+    reconstruction.lay(this.#batch, partition);
+    const { outcome, simulatedOperators } = simulator.run({ abandonAboveScore: abandonAboveNs });
     this.#onSimulated(simulatedOperators);
     return outcome;
   }
+
+  /** Sees to it that the base holds whatever has to do with the candidate. */
+  #hold(partition: CompiledPartition): void {
+    const { parts, reconstruction } = this.#ground;
+    const { nowNs, rankMax } = this.#base;
+    if (this.#held === null) return;
+    if (parts !== null && !this.#looked) parts.look();
+    this.#looked = true;
+    const wanted = parts?.concerning(this.#batch, partition, nowNs) ?? null;
+    if (wanted === null || parts === null) reconstruction.begin(nowNs, this.#batch, rankMax);
+    else {
+      if (this.#held !== undefined && isWithin(wanted, this.#held)) return;
+      reconstruction.begin(nowNs, this.#batch, rankMax, (accelerator) => wanted.has(parts.partOf(accelerator)));
+    }
+    this.#held = wanted;
+  }
+}
+
+function isWithin(parts: ReadonlySet<number>, others: ReadonlySet<number>): boolean {
+  for (const part of parts) if (!others.has(part)) return false;
+  return true;
 }

@@ -20,6 +20,8 @@ export interface Round {
    * operators, in ns of the run's time. `null` once that is certain to exceed `abandonAboveNs`.
    */
   simulate(candidate: Candidate, abandonAboveNs?: number): number | null;
+  /** Far cheaper than to simulate it: what that gives is never less. Left out where nothing is known beforehand. */
+  leastNs?(candidate: Candidate): number;
 }
 
 export interface Choice {
@@ -55,6 +57,8 @@ export interface CandidateReport {
   readonly partition: string;
   /** Predicted average completion of the batch's operators; null where it was not simulated to its end. */
   readonly scoreNs: number | null;
+  /** The score cannot be less: why it need not be simulated, where another one's is not more. Null where nothing was known beforehand. */
+  readonly leastNs: number | null;
   readonly movedBytes: number;
   /** Why it was out of the question. */
   readonly shortage: NamedShortage | null;
@@ -80,10 +84,19 @@ export interface Placement {
   readonly partition: CompiledPartition;
 }
 
+/** Of the issue budget of an accelerator. */
+export interface BudgetUse {
+  /** Of its class and more urgent ones, issued and not done. */
+  readonly issuedOperators: number;
+  readonly moreUrgentOperators: number;
+  readonly budget: number;
+}
+
 /** Why an operator is not issued yet. */
 export type WaitingReason =
   | { readonly why: "producers"; readonly unscheduledInputs: number }
-  | { readonly why: "budget"; readonly issuedOperators: number; readonly budget: number }
+  /** Where it could be laid there are as many issued as may be, so many of them more urgent; the accelerator with the fewest. */
+  | ({ readonly why: "budget"; readonly accelerator: string } & BudgetUse)
   /** On the partition that lacks the least, the accelerator that lacks the most, and who holds memory there. */
   | ({ readonly why: "memory"; readonly heldBy: readonly number[] } & NamedShortage)
   /** Its tenant has as much as it may. */
@@ -94,4 +107,6 @@ export type WaitingReason =
   | { readonly why: "patience"; readonly behind: InstanceId }
   /** A transfer that it would share is being taken back. */
   | { readonly why: "transfer" }
+  /** It could be laid only where an accelerator is suspect: these, by name. */
+  | { readonly why: "suspect"; readonly accelerators: readonly string[] }
   | { readonly why: "next" };

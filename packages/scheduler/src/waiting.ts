@@ -1,22 +1,24 @@
-import type { AcceleratorIndex, GlobalMappingGraph, OperatorNode } from "@slicescheduler/gmg";
-import type { IssueBudget } from "./budget.ts";
+import type { AcceleratorIndex, GlobalMappingGraph, OperatorNode, PlacementOption } from "@slicescheduler/gmg";
 import { isBlocked, type MemoryPatience } from "./patience.ts";
 import { leastShortage, named, predictedShortage } from "./shortages.ts";
-import type { WaitingReason } from "./types.ts";
+import type { BudgetUse, WaitingReason } from "./types.ts";
 
 /** Why an unscheduled operator is not issued. Linear in the frontier at worst. */
 export function waitingReason(
   graph: GlobalMappingGraph,
-  budget: IssueBudget,
   patience: MemoryPatience,
   operator: OperatorNode,
   nowNs: number,
+  useOf: (accelerator: AcceleratorIndex) => BudgetUse,
 ): WaitingReason {
   if (operator.unscheduledInputs > 0) return { why: "producers", unscheduledInputs: operator.unscheduledInputs };
   const before = graph.mustFollow(operator);
   if (before !== null) return { why: "instance", behind: before.id };
   const options = graph.placementOptions(operator);
-  if (options.length === 0) return { why: "transfer" };
+  if (options.length === 0) {
+    const accelerators = graph.avoidedFor(operator).map((index) => graph.cluster.accelerators[index]?.name ?? "");
+    return accelerators.length > 0 ? { why: "suspect", accelerators } : { why: "transfer" };
+  }
   const least = leastShortage(options);
   if (least !== null) {
     return { why: "memory", ...named(graph, least), heldBy: graph.claims.holdersOn(least.accelerator) };
@@ -26,9 +28,8 @@ export function waitingReason(
     const heldBy = graph.claims.holdersOn(predicted.accelerator);
     return { why: "memory", ...predictedShortage(graph, predicted), heldBy };
   }
-  const issuedOperators = issuedUpTo(graph, operator.rank);
-  const { operatorsMax } = budget;
-  if (issuedOperators >= operatorsMax) return { why: "budget", issuedOperators, budget: operatorsMax };
+  const full = fullBudget(graph, operator, options, useOf);
+  if (full !== null) return full;
   const blocked = new Set<AcceleratorIndex>();
   for (const other of graph.unscheduledFrontier) {
     if (other === operator || operator.instance.request.partition !== null) break;
@@ -39,9 +40,21 @@ export function waitingReason(
   return { why: "next" };
 }
 
-/** Operators that executors have, of a class and all more urgent ones. */
-export function issuedUpTo(graph: GlobalMappingGraph, rank: number): number {
-  let issued = 0;
-  for (let r = 0; r <= rank; r++) issued += graph.issuedOfRank(r);
-  return issued;
+/** Null where an accelerator that it could be laid on may have more. */
+function fullBudget(
+  { cluster }: GlobalMappingGraph,
+  { index }: OperatorNode,
+  options: readonly PlacementOption[],
+  useOf: (accelerator: AcceleratorIndex) => BudgetUse,
+): WaitingReason | null {
+  let least: (BudgetUse & { readonly accelerator: string }) | null = null;
+  for (const { partition, shortage } of options) {
+    if (shortage !== null) continue;
+    const accelerator = partition.acceleratorOf[index] as number;
+    const use = useOf(accelerator);
+    if (use.issuedOperators < use.budget) return null;
+    if (least !== null && use.issuedOperators >= least.issuedOperators) continue;
+    least = { accelerator: cluster.accelerators[accelerator]?.name ?? "", ...use };
+  }
+  return least === null ? null : { why: "budget", ...least };
 }

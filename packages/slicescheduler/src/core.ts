@@ -1,5 +1,5 @@
 import type { ArbitrationOptions } from "@slicescheduler/arbitration";
-import type { ExecutorEvent } from "@slicescheduler/executor";
+import type { ExecutorEvent, ExecutorManifest } from "@slicescheduler/executor";
 import {
   type ClusterSpec,
   compileCluster,
@@ -16,11 +16,14 @@ import { Displacement } from "./displacement.ts";
 import { Drains } from "./drains.ts";
 import { SliceSchedulerError, TimedOutError } from "./errors.ts";
 import type { ApplicationEvent, MasterEvent, Reaction } from "./events.ts";
+import { ExecutorReports } from "./executor-reports.ts";
 import { Expiries } from "./expiries.ts";
+import type { HealthOptions } from "./health.ts";
+import { HealthDesk } from "./health-desk.ts";
 import { Outbox } from "./outbox.ts";
 import { Settlements } from "./settlements.ts";
 import { findStandstill, isMoving } from "./standstill.ts";
-import { TransferDesk, type TransferEvent } from "./transfer-desk.ts";
+import { type NoteFailure, TransferDesk } from "./transfer-desk.ts";
 
 export interface CoreOptions {
   readonly cluster: ClusterSpec;
@@ -28,11 +31,17 @@ export interface CoreOptions {
   readonly arbitration?: ArbitrationOptions;
   /** See `MemorySafety`. Default `"guaranteed"`. */
   readonly memorySafety?: MemorySafety;
+  /** See `HealthOptions`; `false`: nobody is suspected of anything, and nothing is tried again. Default: with its defaults. */
+  readonly health?: HealthOptions | false;
+  /** Of the executor that carries the instructions out: whether it has probes. Default: it has none. */
+  readonly manifest?: Pick<ExecutorManifest, "probes">;
 }
 
 export interface CoreCounts {
-  /** Reports about operators or transfers that had ended: ignored. */
+  /** Reports that came twice, or about what had ended or gone: ignored. */
   readonly lateEvents: number;
+  /** Reports that came before what they follow from: they waited for that. */
+  readonly earlyEvents: number;
   readonly operatorsDone: number;
 }
 
@@ -51,6 +60,8 @@ export class MasterCore {
   readonly #expiries = new Expiries();
   readonly #drains = new Drains();
   readonly #displacement: Displacement;
+  readonly #health: HealthDesk;
+  readonly #reports: ExecutorReports;
   /** A turn ended with decisions left to make. */
   #isUnfinished: boolean = false;
   /** Chances since somebody last looked for a standstill while others moved. */
@@ -59,8 +70,8 @@ export class MasterCore {
   #triedEpoch = -1;
   /** A standstill was told, and nothing has moved since. */
   #standsStill: boolean = false;
-  #lateEvents = 0;
-  #operatorsDone = 0;
+
+  readonly #note: NoteFailure = (instance, reason) => this.#settlements.note(instance, reason);
 
   /** @param origin For `fork`. */
   constructor(options: CoreOptions, origin: Origin | null = null) {
@@ -69,8 +80,23 @@ export class MasterCore {
     this.scheduler = origin?.scheduler ?? new Scheduler(this.graph, options.scheduling);
     this.#displacement = new Displacement(this.graph, options.scheduling?.preemptionsPerRequestMax ?? 16);
     this.#outbox = new Outbox(this.graph);
-    this.#settlements = new Settlements(this.graph, this.scheduler, this.#outbox);
     this.#transfers = new TransferDesk(this.graph, this.scheduler.predictor, this.#outbox, options.arbitration);
+    this.#settlements = new Settlements(this.graph, this.scheduler, this.#outbox, this.#transfers);
+    const { health = {}, manifest } = options;
+    // A fork plays on what is predicted, where nobody fails.
+    const watches = origin === null ? health : false;
+    const hasProbes = manifest?.probes ?? false;
+    this.#health = new HealthDesk(this.graph, this.scheduler, this.#outbox, watches, hasProbes);
+    this.#reports = new ExecutorReports({
+      graph: this.graph,
+      scheduler: this.scheduler,
+      outbox: this.#outbox,
+      transfers: this.#transfers,
+      settlements: this.#settlements,
+      expiries: this.#expiries,
+      drains: this.#drains,
+      health: this.#health,
+    });
   }
 
   /**
@@ -87,6 +113,7 @@ export class MasterCore {
     fork.#expiries.continueFrom(this.#expiries, twins);
     fork.#drains.continueFrom(this.#drains);
     fork.#displacement.continueFrom(this.#displacement, twins);
+    fork.#health.continueFrom(this.#health);
     fork.#isUnfinished = this.#isUnfinished;
     fork.#looksLeftOut = this.#looksLeftOut;
     fork.#triedEpoch = this.#triedEpoch;
@@ -95,18 +122,36 @@ export class MasterCore {
   }
 
   get counts(): CoreCounts {
-    return { lateEvents: this.#lateEvents, operatorsDone: this.#operatorsDone };
+    const { late, early, operatorsDone } = this.#reports;
+    return { lateEvents: late, earlyEvents: early, operatorsDone };
+  }
+
+  /** Reports that came before what they follow from, and wait for it. */
+  get waitingReports(): readonly ExecutorEvent[] {
+    return this.#reports.waiting;
   }
 
   /** When it wants a `timePassed` event at the latest; Infinity when only other events can change anything. */
   wakeNs(nowNs: number): number {
     if (this.#isUnfinished) return nowNs;
-    return Math.max(nowNs, Math.min(this.#expiries.nextNs, this.scheduler.wakeNs(nowNs)));
+    const dueNs = Math.min(this.#transfers.nextDeadlineNs, this.#health.nextNs);
+    return Math.max(nowNs, Math.min(this.#expiries.nextNs, dueNs, this.scheduler.wakeNs(nowNs)));
+  }
+
+  /** Counts everything again from scratch. Throws INVARIANT_BROKEN. For tests; linear in the graph. */
+  validate(): void {
+    this.graph.validate();
+    this.#transfers.validate();
   }
 
   handle(event: MasterEvent, nowNs: number): Reaction {
     const reaction = this.#outbox.open();
-    const frontierMayHaveMoved = this.#take(event, nowNs);
+    let frontierMayHaveMoved = this.#take(event, nowNs);
+    if (this.#isOverdue(event, nowNs)) {
+      this.#transfers.expire(nowNs, this.#note);
+      frontierMayHaveMoved = true;
+    }
+    if (this.#reports.hearWaiting(nowNs)) frontierMayHaveMoved = true;
     this.#displacement.unplaceReturned();
     for (const operator of this.scheduler.starving(nowNs)) this.graph.promote(operator, 0);
     this.#settlements.carryOut(nowNs);
@@ -117,19 +162,27 @@ export class MasterCore {
       while (!this.#isUnfinished && this.#mayStandStill() && this.#resolveStandstill(nowNs));
     }
     this.#tellDrained(nowNs);
+    this.#health.arm(nowNs, event.type !== "timePassed");
     for (const operator of this.scheduler.activate(nowNs)) {
       this.#outbox.instruct({ type: "activate", issueNumber: operator.issueNumber });
     }
     return reaction;
   }
 
+  /** An end that comes at the very deadline comes in time: the wake is the last of what happens then. */
+  #isOverdue(event: MasterEvent, nowNs: number): boolean {
+    const { nextDeadlineNs } = this.#transfers;
+    return nextDeadlineNs < nowNs || (nextDeadlineNs === nowNs && event.type === "timePassed");
+  }
+
   /** Tells whether more may be issued now. */
   #take(event: MasterEvent, nowNs: number): boolean {
     if (event.type === "timePassed") {
       this.#expire(nowNs);
+      this.#health.due(nowNs, this.#reports.giveUp(nowNs));
       return true;
     }
-    return isExecutorEvent(event) ? this.#executorReports(event, nowNs) : this.#applicationAsks(event, nowNs);
+    return isExecutorEvent(event) ? this.#reports.hear(event, nowNs) : this.#applicationAsks(event, nowNs);
   }
 
   /** Requests that have run out of time fail. */
@@ -220,104 +273,7 @@ export class MasterCore {
       outputs.filter((name) => !retain.includes(name)),
     );
     this.#expiries.submitted(request, nowNs);
-  }
-
-  /** Tells whether more may be issued now. */
-  #executorReports(event: ExecutorEvent, nowNs: number): boolean {
-    switch (event.type) {
-      case "intentsRaised":
-        for (const number of event.transfers) {
-          const transfer = this.graph.transfer(number);
-          if (transfer === undefined) this.#lateEvents += 1;
-          else this.#transfers.intent(transfer, nowNs);
-        }
-        return true;
-      case "acceleratorLost":
-        this.#transfers.lost(this.graph.loseAccelerator(event.accelerator, nowNs), nowNs);
-        this.scheduler.acceleratorLost(event.accelerator);
-        this.#outbox.tellAccelerator("acceleratorLost", event.accelerator, nowNs, event.reason);
-        return true;
-      case "acceleratorReturned":
-        this.#acceleratorReturned(event.accelerator, nowNs);
-        return true;
-      case "operatorStarted":
-      case "operatorDone":
-      case "operatorFailed":
-      case "withdrawn": {
-        const operator = this.graph.issued(event.issueNumber);
-        if (operator === undefined) this.#lateEvents += 1;
-        else this.#operatorReport(event, operator, nowNs);
-        return event.type !== "operatorStarted";
-      }
-      default:
-        this.#transferReport(event, nowNs);
-        // Its end may have freed memory, or told that a copy will not come, and nothing else need happen any more.
-        return event.type !== "recvReady";
-    }
-  }
-
-  #operatorReport(event: Extract<ExecutorEvent, { issueNumber: number }>, operator: OperatorNode, nowNs: number): void {
-    const notice = this.#outbox.operatorNotice(operator, nowNs);
-    if (event.type === "operatorStarted") {
-      this.graph.operatorStarted(operator, nowNs);
-      this.scheduler.operatorStarted(operator);
-      this.#expiries.started(operator.instance.request);
-      this.#outbox.tell("operatorStarted", notice);
-      return;
-    }
-    this.scheduler.operatorEnded(operator);
-    switch (event.type) {
-      case "operatorDone":
-        this.graph.operatorDone(operator, nowNs);
-        this.scheduler.operatorObserved(operator, event.observedNs);
-        this.#operatorsDone += 1;
-        this.#outbox.tell("operatorDone", { ...notice, observedNs: event.observedNs });
-        return;
-      case "operatorFailed":
-        // It was asked back before the executor got it.
-        if (event.cause === "inputLost" && operator.recalled) {
-          this.#withdrawn(operator, nowNs, true);
-          return;
-        }
-        this.#settlements.note(operator.instance, `operator ${notice.operatorName}: ${event.reason}`);
-        this.graph.operatorFailed(operator, nowNs);
-        this.#outbox.tell("operatorFailed", { ...notice, reason: event.reason });
-        return;
-      case "withdrawn":
-        this.#withdrawn(operator, nowNs, false);
-    }
-  }
-
-  /** @param refused The executor never took it in. */
-  #withdrawn(operator: OperatorNode, nowNs: number, refused: boolean): void {
-    const notice = this.#outbox.operatorNotice(operator, nowNs);
-    const isToBeIssuedAgain = operator.state === "issued" && operator.recalled;
-    this.graph.operatorWithdrawn(operator, nowNs, refused);
-    if (isToBeIssuedAgain) this.#outbox.tell("operatorWithdrawn", notice);
-  }
-
-  #transferReport(event: TransferEvent, nowNs: number): void {
-    const transfer = this.graph.transfer(event.transfer);
-    if (transfer === undefined) {
-      this.#lateEvents += 1;
-      return;
-    }
-    this.#transfers.report(event, transfer, nowNs, (reason) => {
-      for (const { instance } of transfer.waiting) this.#settlements.note(instance, reason);
-    });
-    if (event.type === "transferDone") this.scheduler.copyArrived(transfer.destination);
-  }
-
-  /** It is there with its weights; what is drained stays so until it is resumed. */
-  #acceleratorReturned(accelerator: number, nowNs: number): void {
-    for (const weight of this.graph.returnAccelerator(accelerator)) {
-      this.#outbox.instruct({ type: "loadWeights", ...weight });
-    }
-    this.scheduler.placesChanged();
-    const isDraining = this.#drains.has(accelerator);
-    if (isDraining) this.graph.drainAccelerator(accelerator, nowNs);
-    const reason = isDraining ? "it is drained until it is resumed" : "";
-    this.#outbox.tellAccelerator("acceleratorReturned", accelerator, nowNs, reason);
+    this.#transfers.failBehind(nowNs, this.#note);
   }
 
   /** Nothing was issued and nothing moves: if work waits for memory that will not come, the least urgent gives way. */
@@ -361,17 +317,16 @@ export class MasterCore {
   /** So many decisions at a time that whoever shares the event loop has its turn in between. */
   #issueWhatMayBe(nowNs: number): void {
     this.#isUnfinished = false;
-    const turnEnds = this.scheduler.statistics.simulatedOperators + this.scheduler.simulatedPerTurnMax;
-    for (let decisions = 0; ; decisions++) {
-      if (decisions === DECISIONS_PER_TURN_MAX || this.scheduler.statistics.simulatedOperators > turnEnds) {
-        this.#isUnfinished = true;
-        return;
-      }
-      const placement = this.scheduler.decide(nowNs);
+    this.scheduler.beginTurn();
+    let triesAll = false;
+    for (;;) {
+      const placement = this.scheduler.decide(nowNs, triesAll);
       if (placement === "later") {
-        // As long as something moves there will be an event, and what is more urgent was tried.
-        this.#isUnfinished = !isMoving(this.graph);
-        return;
+        // Of what was tried in vain the most urgent was: as long as something moves there will be an event.
+        this.#isUnfinished = this.scheduler.isTurnOver;
+        if (this.#isUnfinished || isMoving(this.graph)) return;
+        triesAll = true;
+        continue;
       }
       if (placement === null) {
         this.#makeRoom(nowNs);
@@ -390,8 +345,18 @@ export class MasterCore {
       this.#outbox.tell("operatorIssued", this.#outbox.operatorNotice(operator, nowNs));
       this.#settlements.carryOut(nowNs);
     }
-    this.#displacement.giveWay((batch[0] as OperatorNode).rank, this.scheduler.operatorsOverBudget);
+    this.#giveWay(batch);
     this.#settlements.carryOut(nowNs);
+  }
+
+  /** Where the batch went, less urgent work that has not started makes room for it in the budget. */
+  #giveWay(batch: readonly OperatorNode[]): void {
+    const tooMany = new Map<number, number>();
+    for (const { accelerator } of batch) {
+      const over = this.scheduler.operatorsOverBudget(accelerator);
+      if (over > 0) tooMany.set(accelerator, over);
+    }
+    if (tooMany.size > 0) this.#displacement.giveWay((batch[0] as OperatorNode).rank, tooMany);
   }
 
   /** Less urgent requests of which nothing has started give up memory that the most urgent operator lacks. */
@@ -423,9 +388,6 @@ interface Origin {
   readonly graph: GlobalMappingGraph;
   readonly scheduler: Scheduler;
 }
-
-/** Some cost little: only one candidate, and nothing to simulate. */
-const DECISIONS_PER_TURN_MAX = 64;
 
 /** While others move, of so many chances to look for a standstill one is taken. */
 const LOOKS_LEFT_OUT = 64;

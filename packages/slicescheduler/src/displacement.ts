@@ -36,15 +36,20 @@ export class Displacement {
     }
   }
 
-  /** Asks so many operators less urgent than a class back as are too many, the least urgent and latest first. */
-  giveWay(rank: number, tooMany: number): void {
-    for (const operator of this.#returning) if (!isReturning(operator)) this.#returning.delete(operator);
-    let left = tooMany - this.#returning.size;
-    if (left <= 0) return;
+  /**
+   * Asks operators less urgent than a class back from accelerators that have too many, the least urgent and latest first.
+   * @param tooMany By accelerator, more than 0 each.
+   */
+  giveWay(rank: number, tooMany: Map<AcceleratorIndex, number>): void {
+    for (const operator of this.#returning) {
+      if (!isReturning(operator)) this.#returning.delete(operator);
+      else lower(tooMany, operator.accelerator);
+    }
+    if (tooMany.size === 0) return;
     for (const operator of this.#graph.displaceable(rank)) {
-      if (!this.#displace(operator)) continue;
-      left -= 1;
-      if (left <= 0) return;
+      if (!tooMany.has(operator.accelerator) || !this.#displace(operator)) continue;
+      lower(tooMany, operator.accelerator);
+      if (tooMany.size === 0) return;
     }
   }
 
@@ -106,6 +111,12 @@ export class Displacement {
     }
     return true;
   }
+}
+
+function lower(tooMany: Map<AcceleratorIndex, number>, accelerator: AcceleratorIndex): void {
+  const left = (tooMany.get(accelerator) ?? 0) - 1;
+  if (left > 0) tooMany.set(accelerator, left);
+  else tooMany.delete(accelerator);
 }
 
 function isReturning({ state, recalled }: OperatorNode): boolean {

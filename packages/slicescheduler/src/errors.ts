@@ -37,6 +37,35 @@ export class TimedOutError extends SliceSchedulerError {
   }
 }
 
+/** What a `TransferOverdueError` tells of the transfer. */
+export interface OverdueTransfer {
+  readonly transfer: number;
+  readonly sourceName: string;
+  readonly destinationName: string;
+  readonly bytes: number;
+  /** Where it is stuck. */
+  readonly from: "receiving" | "sending" | "cancelling";
+  /** When its data began to move; when it became an intent, if they never did. */
+  readonly sinceNs: number;
+  readonly deadlineNs: number;
+  readonly atNs: number;
+}
+
+/** Code `TRANSFER_OVERDUE`: it needs a transfer whose end has not come by its deadline, see `deadlineFactor` and `deadlineMinNs`. */
+export class TransferOverdueError extends SliceSchedulerError {
+  constructor(instance: number, overdue: OverdueTransfer) {
+    const { transfer, sourceName, destinationName, bytes, from, sinceNs, deadlineNs, atNs } = overdue;
+    const step = from === "receiving" ? "has waited for its receive buffer, as an intent" : "has moved its data";
+    super(
+      "TRANSFER_OVERDUE",
+      `instance ${instance} failed: transfer ${transfer}, ${bytes} bytes from ${sourceName} to ${destinationName}, ${step} since ${sinceNs} ns, was ` +
+        `to end by ${deadlineNs} ns, and it is ${atNs} ns; its buffers stay until its end is heard, or one of the two accelerators is lost. ` +
+        "Submit it again where its inputs can be made again; raise arbitration.deadlineMinNs or deadlineFactor if transfers may take so long",
+      { instance, ...overdue },
+    );
+  }
+}
+
 /** Code `INSTANCE_CANCELLED`. */
 export class InstanceCancelledError extends SliceSchedulerError {
   constructor(instance: number) {

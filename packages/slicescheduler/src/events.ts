@@ -81,10 +81,18 @@ interface InstanceNotice {
   readonly atNs: number;
 }
 
+interface TransferNotice {
+  readonly transfer: number;
+  readonly source: number;
+  readonly destination: number;
+  readonly bytes: number;
+  readonly atNs: number;
+}
+
 interface AcceleratorNotice {
   readonly accelerator: number;
   readonly acceleratorName: string;
-  /** Of a loss; empty otherwise. */
+  /** Of a loss or a suspicion, and why one that returned cannot be placed on; empty otherwise. */
   readonly reason: string;
   readonly atNs: number;
 }
@@ -94,18 +102,22 @@ export interface Notices {
   operatorIssued: OperatorNotice;
   operatorStarted: OperatorNotice;
   operatorDone: OperatorNotice & { readonly observedNs: number };
-  operatorFailed: OperatorNotice & { readonly reason: string };
+  /** `again`: it is made again, since that may succeed. */
+  operatorFailed: OperatorNotice & { readonly reason: string; readonly again: boolean };
   /** It had been issued and not started, was taken back, and will be issued again. */
   operatorWithdrawn: OperatorNotice;
-  transferDone: {
-    readonly transfer: number;
+  transferDone: TransferNotice & { readonly tensor: number; readonly observedNs: number };
+  /**
+   * Its end is overdue: its ports are free for others, its buffers at both ends stay, and what cannot go on without it fails.
+   * `from` tells where it is stuck: before its receive buffer was confirmed, or while its data move.
+   */
+  transferQuarantined: TransferNotice & {
     readonly tensor: number;
-    readonly source: number;
-    readonly destination: number;
-    readonly bytes: number;
-    readonly observedNs: number;
-    readonly atNs: number;
+    readonly from: "receiving" | "sending" | "cancelling";
+    readonly deadlineNs: number;
   };
+  /** The end of a quarantined one has come after all, by itself or with an accelerator of it: its buffers are free. */
+  transferReleased: TransferNotice & { readonly outcome: "done" | "failed" | "cancelled" | "lost" };
   instanceDone: InstanceNotice;
   instanceFailed: InstanceNotice & { readonly error: Error };
   instanceCancelled: InstanceNotice;
@@ -121,6 +133,9 @@ export interface Notices {
   acceleratorLost: AcceleratorNotice;
   /** It is there for the first time, or again, and can be placed on unless it is drained: `reason` says so then. */
   acceleratorReturned: AcceleratorNotice;
+  /** Operators fail there, or it keeps silent: nothing is placed there anew until it is cleared, or lost. */
+  acceleratorSuspect: AcceleratorNotice;
+  acceleratorCleared: AcceleratorNotice;
   /** Nothing more is placed there. */
   acceleratorDraining: AcceleratorNotice;
   /** Nothing lies there any more; it can be taken away. */

@@ -3,7 +3,9 @@ export {
   InstanceCancelledError,
   InstanceFailedError,
   InvalidOptionsError,
+  type OverdueTransfer,
   SliceSchedulerError,
+  TransferOverdueError,
 } from "./errors.ts";
 export type { ApplicationEvent, MasterEvent, Notice, Notices, Reaction } from "./events.ts";
 export type { Explanation, OperatorExplanation } from "./explain.ts";
@@ -20,6 +22,7 @@ export type {
   SymbolsOf,
   TemplateHandle,
 } from "./handles.ts";
+export type { HealthOptions } from "./health.ts";
 export type { SliceSchedulerOptions } from "./options.ts";
 export { SliceScheduler } from "./slice-scheduler.ts";
 export type { MasterStats } from "./stats.ts";

@@ -4,6 +4,7 @@ import type { ClusterSpec, MemorySafety } from "@slicescheduler/gmg";
 import type { SchedulerOptions } from "@slicescheduler/scheduler";
 import { InvalidOptionsError } from "./errors.ts";
 import type { MasterEvent } from "./events.ts";
+import { HEALTH_OPTIONS, type HealthOptions, healthFaults } from "./health.ts";
 
 export interface SliceSchedulerOptions {
   readonly cluster: ClusterSpec;
@@ -17,6 +18,11 @@ export interface SliceSchedulerOptions {
    * predicted to exceed one are left out, more starts at the same time, and what goes wrong is repaired or fails. Default `"guaranteed"`.
    */
   readonly memorySafety?: MemorySafety;
+  /**
+   * How accelerators that fail or keep silent are told from sound ones, and what is tried again. `false`: nobody is suspected of anything, and an operator that
+   * fails fails its instance. Default: with the defaults of `HealthOptions`.
+   */
+  readonly health?: HealthOptions | false;
   /** Nanoseconds of this host, only to measure what rounds cost; never decides anything. Default: not measured. */
   readonly hostNowNs?: () => number;
   /** Gets every event with its time, in order: what replays the run exactly. */
@@ -34,6 +40,7 @@ const KNOWN = {
     "scheduling",
     "arbitration",
     "memorySafety",
+    "health",
     "hostNowNs",
     "onEvent",
     "onListenerError",
@@ -54,7 +61,7 @@ const KNOWN = {
     "simulatedOperatorsPerMs",
     "operatorsPerAcceleratorMax",
   ],
-  "arbitration.": ["agingNs", "reserveNs"],
+  "arbitration.": ["agingNs", "reserveNs", "deadlineFactor", "deadlineMinNs"],
 } as const;
 
 const KNOWN_OF_TENANT = [
@@ -88,7 +95,11 @@ export function checkOptions(options: SliceSchedulerOptions): void {
   ] as const) {
     unknown(prefix, given, KNOWN[prefix]);
   }
-  const { memorySafety = "guaranteed" } = options;
+  const { memorySafety = "guaranteed", health = false } = options;
+  if (health !== false) {
+    unknown("health.", health, HEALTH_OPTIONS);
+    faults.push(...healthFaults(health));
+  }
   if (memorySafety !== "guaranteed" && memorySafety !== "predicted")
     faults.push(`memorySafety: ${memorySafety} is neither "guaranteed" nor "predicted"`);
   if (priorities !== undefined) {
@@ -126,5 +137,9 @@ export function checkOptions(options: SliceSchedulerOptions): void {
   }
   positive("arbitration.agingNs", arbitration.agingNs, true);
   positive("arbitration.reserveNs", arbitration.reserveNs, true);
+  positive("arbitration.deadlineMinNs", arbitration.deadlineMinNs, true);
+  const { deadlineFactor = 1 } = arbitration;
+  if (!(deadlineFactor >= 1 && deadlineFactor < Number.POSITIVE_INFINITY))
+    faults.push(`arbitration.deadlineFactor: ${deadlineFactor} is not a number from 1`);
   if (faults.length > 0) throw new InvalidOptionsError(faults);
 }

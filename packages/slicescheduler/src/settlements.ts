@@ -2,12 +2,14 @@ import type { GlobalMappingGraph, InstanceNode, Outcome } from "@slicescheduler/
 import type { Scheduler } from "@slicescheduler/scheduler";
 import { InstanceFailedError, type SliceSchedulerError } from "./errors.ts";
 import type { Outbox } from "./outbox.ts";
+import type { TransferDesk } from "./transfer-desk.ts";
 
 /** Takes what a change of the graph asks for to the executor and to the listeners, and knows why instances failed. */
 export class Settlements {
   readonly #graph: GlobalMappingGraph;
   readonly #scheduler: Scheduler;
   readonly #outbox: Outbox;
+  readonly #transfers: TransferDesk;
   /**
    * Outputs of live instances that nobody asked to retain: they can be referred to until the instance ends, so that its
    * readers can be submitted right behind it. Its claim covers them all that time.
@@ -16,10 +18,11 @@ export class Settlements {
   /** Why instances failed, until their failure is told. */
   readonly #errors = new Map<number, SliceSchedulerError>();
 
-  constructor(graph: GlobalMappingGraph, scheduler: Scheduler, outbox: Outbox) {
+  constructor(graph: GlobalMappingGraph, scheduler: Scheduler, outbox: Outbox, transfers: TransferDesk) {
     this.#graph = graph;
     this.#scheduler = scheduler;
     this.#outbox = outbox;
+    this.#transfers = transfers;
   }
 
   continueFrom(other: Settlements): void {
@@ -38,7 +41,7 @@ export class Settlements {
   }
 
   carryOut(nowNs: number): void {
-    const { releases, holds, withdrawals, reranks, settled } = this.#graph.takeEffects();
+    const { releases, holds, withdrawals, reranks, transferReranks, settled } = this.#graph.takeEffects();
     if (settled.length > 0) {
       for (const { instance } of settled) {
         for (const output of this.#releasedAtEnd.get(instance.id) ?? []) this.#graph.releaseOutput(instance.id, output);
@@ -49,6 +52,7 @@ export class Settlements {
     for (const { tensor, accelerator } of releases) this.#outbox.instruct({ type: "release", tensor, accelerator });
     for (const { tensor, accelerator } of holds) this.#outbox.instruct({ type: "hold", tensor, accelerator });
     for (const { issueNumber, rank } of reranks) this.#rerank(issueNumber, rank);
+    for (const { transfer, rank } of transferReranks) this.#transfers.rerank(transfer, rank);
     for (const issueNumber of withdrawals) this.#outbox.instruct({ type: "withdraw", issueNumber });
     for (const { instance, outcome } of settled) this.#settle(instance, outcome, nowNs);
   }

@@ -51,7 +51,7 @@ export class SliceScheduler extends GuardedEmitter<Notices> {
     checkOptions(options);
     this.#options = options;
     this.#priorities = options.priorities ?? ["online", "offline"];
-    this.#core = new MasterCore(options);
+    this.#core = new MasterCore({ ...options, manifest: options.executor.manifest });
     this.#executor = options.executor;
     this.#executor.open({ cluster: options.cluster, deliver: (event) => this.#deliver(event) });
   }
@@ -145,9 +145,9 @@ export class SliceScheduler extends GuardedEmitter<Notices> {
     return masterStats(this.#core, this.#executor, this.#options.hostNowNs === undefined ? null : this.#hostNs);
   }
 
-  /** Recounts the graph from scratch. Throws INVARIANT_BROKEN. For tests. */
+  /** Recounts the graph, and what the arbiter has of its transfers, from scratch. Throws INVARIANT_BROKEN. For tests. */
   validate(): void {
-    this.#core.graph.validate();
+    this.#core.validate();
   }
 
   /** Stops the executor. What is not done is abandoned: its `done` rejects with CLOSED, and no event is emitted any more. */
@@ -320,20 +320,23 @@ export class SliceScheduler extends GuardedEmitter<Notices> {
     this.#armWake(nowNs);
   }
 
+  /** A wake that turns out to be early asks again, which costs less than to move it with every event; one that is not needed is taken back. */
   #armWake(nowNs: number): void {
     const wakeNs = this.#core.wakeNs(nowNs);
-    if (wakeNs === this.#wakeNs || this.#closed) return;
+    if (this.#closed || wakeNs === this.#wakeNs) return;
+    if (wakeNs > this.#wakeNs && wakeNs < Number.POSITIVE_INFINITY) return;
     this.#forgetWake?.();
     this.#wakeNs = wakeNs;
-    if (wakeNs === Number.POSITIVE_INFINITY) {
-      this.#forgetWake = null;
-      return;
-    }
-    this.#forgetWake = this.#executor.clock.callAt(wakeNs, () => {
-      this.#wakeNs = Number.POSITIVE_INFINITY;
-      this.#forgetWake = null;
-      this.#deliver({ type: "timePassed" });
-    });
+    this.#forgetWake =
+      wakeNs === Number.POSITIVE_INFINITY ? null : this.#executor.clock.callAt(wakeNs, () => this.#woken());
+  }
+
+  #woken(): void {
+    this.#wakeNs = Number.POSITIVE_INFINITY;
+    this.#forgetWake = null;
+    const nowNs = this.#now();
+    if (this.#core.wakeNs(nowNs) <= nowNs) this.#deliver({ type: "timePassed" });
+    else this.#armWake(nowNs);
   }
 
   /** Emits in order; what listeners cause joins the end of the line. Inside a call it waits until the caller has its answer. */

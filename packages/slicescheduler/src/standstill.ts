@@ -45,20 +45,28 @@ export function findStandstill(graph: GlobalMappingGraph, scheduler: Scheduler, 
   const stuck = waitersOf(graph, scheduler, nowNs);
   if (stuck.size === 0) return null;
   const blocked = new Map(stuck);
+  const quarantined = [...graph.transfers()].filter(({ state }) => state === "quarantined");
+  const keepers = new Set(quarantined.map(({ tensor }) => tensor.producer.instance.request));
   const free = requestsThatMove(graph);
-  for (const request of graph.claims.placed()) if (mayRelease(request)) free.add(request.id);
+  // Nobody can count on what only a quarantined transfer keeps; it gives way to nobody either.
+  const dead = new Set<number>();
+  for (const request of graph.claims.placed()) {
+    if (mayRelease(request, keepers.has(request))) free.add(request.id);
+    else if (keepers.has(request) && !isRunning(request)) dead.add(request.id);
+  }
   // Whoever waits for somebody who may yet give way is not stuck, nor is whoever waits for him.
   for (let before = -1; before !== blocked.size; ) {
     before = blocked.size;
     const waiting = new Set([...blocked.values()].map(({ request }) => request));
     for (const [instance, { request, heldBy }] of blocked) {
-      if (free.has(request) || heldBy.some((id) => free.has(id) || !waiting.has(id))) blocked.delete(instance);
+      const isHopeful = heldBy.some((id) => free.has(id) || !(waiting.has(id) || dead.has(id)));
+      if (free.has(request) || isHopeful) blocked.delete(instance);
     }
   }
   const waiters = [...(blocked.size > 0 ? blocked : stuck).values()];
   const [victim = null] = [...blocked.keys()].sort(leastUrgentFirst);
   if (victim === null && isMoving(graph)) return null;
-  return { waiters, victim, reason: inWords(waiters) };
+  return { waiters, victim, reason: inWords(graph, waiters, quarantined) };
 }
 
 /** One per instance of a request that holds memory. */
@@ -93,7 +101,7 @@ function moves({ state, startedNs, missingInputs, recalled }: OperatorNode): boo
 }
 
 function isUnderWay({ state }: TransferNode): boolean {
-  return state !== "planned" && state !== "starved";
+  return state !== "planned" && state !== "starved" && state !== "quarantined";
 }
 
 function starvedWaiter(
@@ -125,14 +133,17 @@ function holdsMemory({ usedBytes }: RequestNode): boolean {
   return usedBytes.some((bytes) => bytes > 0);
 }
 
-/** The application may close it, continue it, or release what it retains. */
-function mayRelease({ instances }: RequestNode): boolean {
-  let isRunning = false;
-  for (const { state, operators } of instances) {
-    if (state === "live") isRunning = true;
-    else if (operators.some(({ outputs }) => outputs.some(isReleasable))) return true;
+/** The application may close it, continue it, or release what it retains; none of that frees what a quarantined transfer keeps. */
+function mayRelease(request: RequestNode, isKeeper: boolean): boolean {
+  for (const { state, operators } of request.instances) {
+    if (state !== "live" && operators.some(({ outputs }) => outputs.some(isReleasable))) return true;
   }
-  return !isRunning;
+  return !isKeeper && !isRunning(request);
+}
+
+function isRunning({ instances }: RequestNode): boolean {
+  for (const { state } of instances) if (state === "live") return true;
+  return false;
 }
 
 /** With its release memory would be free: nobody is still to read it. */
@@ -144,7 +155,7 @@ function leastUrgentFirst(a: InstanceNode, b: InstanceNode): number {
   return b.request.rank - a.request.rank || b.request.id - a.request.id || b.id - a.id;
 }
 
-function inWords(waiters: readonly Waiter[]): string {
+function inWords(graph: GlobalMappingGraph, waiters: readonly Waiter[], quarantined: readonly TransferNode[]): string {
   const shown = waiters
     .slice(0, WAITERS_IN_WORDS)
     .map(
@@ -153,7 +164,13 @@ function inWords(waiters: readonly Waiter[]): string {
         `and ${heldBy.length === 0 ? "nobody holds any" : `requests ${heldBy.join(", ")} hold the rest`}`,
     );
   if (waiters.length > WAITERS_IN_WORDS) shown.push(`and ${waiters.length - WAITERS_IN_WORDS} more`);
+  for (const { number, tensor, source, destination } of quarantined.slice(0, WAITERS_IN_WORDS)) {
+    const [from, to] = [source, destination].map((index) => graph.cluster.accelerators[index]?.name);
+    shown.push(`transfer ${number} is quarantined and keeps ${tensor.bytes} bytes on ${from} and on ${to}`);
+  }
+  if (quarantined.length > WAITERS_IN_WORDS) shown.push(`and so do ${quarantined.length - WAITERS_IN_WORDS} more`);
   return shown.join("; ");
 }
 
+/** And so many transfers. */
 const WAITERS_IN_WORDS = 8;

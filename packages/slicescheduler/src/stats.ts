@@ -12,8 +12,10 @@ export interface MasterStats {
   readonly instances: number;
   readonly issuedOperators: number;
   readonly operatorsDone: number;
-  /** Reports about what had ended already: ignored. */
+  /** Reports that came twice, or about what had ended already: ignored. */
   readonly lateEvents: number;
+  /** Reports that came before what they follow from, and waited for it. */
+  readonly earlyEvents: number;
   /** Operators that wait while nothing runs or moves anywhere; 0, unless they wait for memory that the application retains. */
   readonly standstills: number;
   readonly accelerators: readonly {
@@ -21,6 +23,8 @@ export interface MasterStats {
     /** By the executor's own account where it keeps one, else by the graph's. */
     readonly usedHbmBytes: number;
     readonly peakHbmBytes: number;
+    /** From and to it: their ends are overdue, and a drain waits for them. */
+    readonly quarantinedTransfers: number;
   }[];
 }
 
@@ -28,6 +32,7 @@ export function masterStats(core: MasterCore, executor: Executor, hostNsInRounds
   const { graph, scheduler } = core;
   const { requests, instances, issuedOperators } = graph.counts();
   const observed = executor.stats?.().accelerators;
+  const quarantined = Array.from(graph.transfers()).filter(({ state }) => state === "quarantined");
   return {
     ...scheduler.statistics,
     hostNsInRounds,
@@ -40,6 +45,8 @@ export function masterStats(core: MasterCore, executor: Executor, hostNsInRounds
       name,
       usedHbmBytes: observed?.[index]?.usedHbmBytes ?? graph.ledger.usedBytes(index),
       peakHbmBytes: observed?.[index]?.peakHbmBytes ?? graph.ledger.peakBytes(index),
+      quarantinedTransfers: quarantined.filter(({ source, destination }) => source === index || destination === index)
+        .length,
     })),
   };
 }

@@ -103,7 +103,7 @@ export class Shadow {
 
   #armWake(): void {
     const wakeNs = this.core.wakeNs(this.nowNs);
-    if (wakeNs === this.#wakeNs) return;
+    if (wakeNs === this.#wakeNs || (wakeNs > this.#wakeNs && wakeNs < Number.POSITIVE_INFINITY)) return;
     this.#forgetWake?.();
     this.#wakeNs = wakeNs;
     this.#forgetWake = wakeNs === Number.POSITIVE_INFINITY ? null : this.#time.callAt(wakeNs, () => this.#wake());
@@ -112,7 +112,8 @@ export class Shadow {
   #wake(): void {
     this.#wakeNs = Number.POSITIVE_INFINITY;
     this.#forgetWake = null;
-    this.#handle({ type: "timePassed" });
+    if (this.core.wakeNs(this.nowNs) <= this.nowNs) this.#handle({ type: "timePassed" });
+    else this.#armWake();
   }
 
   #note({ name, value }: Notice): void {

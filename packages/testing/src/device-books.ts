@@ -48,8 +48,10 @@ export class DeviceBooks {
   /** Transfers that have ended: an issue that comes too late for one gets no other. */
   readonly #pastTransfers = new Set<number>();
   readonly #absent = new Set<number>();
-  /** Per operator, how many accelerators had been lost when it last started; failed and withdrawn ones are forgotten. */
+  /** Per operator, how many accelerators had been lost and operators had failed when it last started; failed and withdrawn ones are forgotten. */
   readonly #lossesAtStart = new Map<string, number>();
+  /** Per operator, how often it started, but for runs that failed. */
+  readonly #runs = new Map<string, number>();
   #losses = 0;
   readonly #violations: Violation[] = [];
 
@@ -88,6 +90,11 @@ export class DeviceBooks {
   /** What is in use when nothing runs: baseline and weights. */
   restingBytes(accelerator: number): number {
     return this.#memories[accelerator]?.restingBytes() ?? 0;
+  }
+
+  /** How often each operator, `"instance/operator"`, ran or runs, and losses and failures: what tells whether one may run again. */
+  reruns(): { readonly runs: readonly (readonly [string, number])[]; readonly losses: number } {
+    return { runs: [...this.#runs].sort(([a], [b]) => (a < b ? -1 : 1)), losses: this.#losses };
   }
 
   /** Operators that ran again although they had ended, or while they ran. */
@@ -171,6 +178,8 @@ export class DeviceBooks {
         return;
       case "operatorFailed":
         if (event.cause === "outOfMemory") this.#refused(event.issueNumber);
+        // Its request is perhaps laid anew, and what was made for it is made again.
+        if (event.cause === "fault") this.#losses += 1;
         this.#ended(event.issueNumber, event.type);
         return;
       case "operatorDone":
@@ -207,8 +216,10 @@ export class DeviceBooks {
       this.#violations.push({ kind: "doubled", words: `${what} started again`, amount: 1 });
       return;
     }
-    // Only a loss is a reason to run again what has run.
-    if (this.#lossesAtStart.get(issue.operator) === this.#losses) {
+    // Only a loss or a failure is a reason to run again what has run: each once, and perhaps later than what it started before that was heard.
+    const runs = (this.#runs.get(issue.operator) ?? 0) + 1;
+    this.#runs.set(issue.operator, runs);
+    if (this.#lossesAtStart.get(issue.operator) === this.#losses && runs > 1 + this.#losses) {
       this.#violations.push({ kind: "doubled", words: `${issue.name} ran twice`, amount: 1 });
     }
     this.#lossesAtStart.set(issue.operator, this.#losses);
@@ -221,7 +232,7 @@ export class DeviceBooks {
   /** It took what fitted, in order, before it was refused; a buffer that it continued stays as large as it made it. */
   #refused(issueNumber: number): void {
     const issue = this.#issues.get(issueNumber);
-    if (issue === undefined) return;
+    if (issue === undefined || issue.started) return;
     const { capacityBytes = 0 } = this.cluster.accelerators[issue.accelerator] ?? {};
     const memory = this.#at(issue.accelerator);
     for (const { tensor, bytes, aliases } of issue.outputs) {
@@ -235,7 +246,10 @@ export class DeviceBooks {
     this.#issues.delete(issueNumber);
     const memory = this.#at(issue.accelerator);
     if (issue.started) memory.workspaceBytes -= this.cluster.roundBytes(issue.accelerator, issue.workspaceBytes);
-    if (how !== "operatorDone") this.#lossesAtStart.delete(issue.operator);
+    if (how !== "operatorDone") {
+      this.#lossesAtStart.delete(issue.operator);
+      if (issue.started) this.#runs.set(issue.operator, (this.#runs.get(issue.operator) ?? 0) - 1);
+    }
     for (const copy of issue.reads) memory.endUse(copy);
     for (const { tensor } of issue.outputs) {
       if (how === "operatorDone") memory.markPresent(tensor);

@@ -1,5 +1,7 @@
 export type { Refusal } from "./application.ts";
 export { assertAtRest, assertWithinCapacity } from "./at-rest.ts";
+export { CHAOS_KINDS, type ChaosKind, type ChaosWorld, chaosWorld } from "./chaos/chaos-world.ts";
+export { CHAOS_PLANTS, type ChaosPlant, type ChaosReport, isChaosPlant, runChaos } from "./chaos/run-chaos.ts";
 export { type ClusterOptions, clusters } from "./clusters.ts";
 export { ConformanceFailure, type Finding } from "./conformance/failure.ts";
 export { runExecutorConformance } from "./conformance/suite.ts";
@@ -7,7 +9,7 @@ export type { ConformanceBackend, ConformanceContext, ConformanceOptions } from 
 export { type Delays, delayedExecutor, delays } from "./delayed-executor.ts";
 export { DeviceBooks } from "./device-books.ts";
 export { type DurationOptions, type Durations, durations, operatorNs } from "./durations.ts";
-export { type Faults, faults, InjectedFault, noFaults } from "./faults.ts";
+export { faults } from "./faults.ts";
 export { InvariantViolation } from "./invariant-violation.ts";
 export type { ArbiterLike, NewArbiter } from "./modelcheck/arbiter-twin.ts";
 export { type WorldSet, worldChoices } from "./modelcheck/choices.ts";

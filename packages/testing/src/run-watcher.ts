@@ -33,7 +33,7 @@ interface WatchedInstance {
   readonly id: number;
   readonly template: Template;
   readonly states: OperatorState[];
-  /** Per operator, where it was issued last and how many accelerators had been lost then; −1 before. */
+  /** Per operator, where it was issued last and how often results had been lost then; −1 before. */
   readonly issues: { accelerator: number; losses: number }[];
   /** Operators that were done once, whatever became of their results. */
   readonly everDone: Set<number>;
@@ -194,6 +194,10 @@ export class RunWatcher {
       }
     } else if (to === "done") this.#violated(`${words} was done and did not run there`);
     instance.states[notice.operator] = to;
+    if ("again" in notice && notice.again) {
+      instance.states[notice.operator] = "unissued";
+      this.#layAnew();
+    }
     if (to === "done") instance.everDone.add(notice.operator);
   }
 
@@ -211,16 +215,21 @@ export class RunWatcher {
   /** What was there is not there any more; everything may have to be laid anew. */
   #lost(accelerator: number, atNs: number): void {
     this.#advance(atNs, `the loss of accelerator ${accelerator}`);
-    this.#losses += 1;
+    this.#layAnew();
     this.#running.delete(accelerator);
     for (const instance of this.#instances.values()) {
-      instance.partitions = instance.allowed;
       instance.issues.forEach((issue, operator) => {
         const state = instance.states[operator];
         if (issue.accelerator === accelerator && (state === "issued" || state === "running"))
           instance.states[operator] = "unissued";
       });
     }
+  }
+
+  /** Results are lost or given up, and made again. */
+  #layAnew(): void {
+    this.#losses += 1;
+    for (const instance of this.#instances.values()) instance.partitions = instance.allowed;
   }
 
   #settled({ instance: id, atNs }: Notices["instanceDone"], outcome: Outcome): void {

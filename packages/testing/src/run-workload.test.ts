@@ -47,7 +47,7 @@ test("reports what became of every instance, and when", async () => {
 });
 
 test("a failing operator fails its instance, and the error stays inside", async () => {
-  const { outcomes, log } = await runWorkload({ ...world, faults: { operatorEvery: 1, transferEvery: null } });
+  const { outcomes, log } = await runWorkload({ ...world, faults: { operator: { every: 1, afterShare: 0 } } });
   expect(outcomes).toEqual(["failed", "failed", "failed", null]);
   expect(log.filter(({ name }) => name === "operatorFailed")).toHaveLength(3);
 });

@@ -1,10 +1,17 @@
-import type { ExecutorInstruction, ExecutorStats, Outage, VirtualExecutor } from "@slicescheduler/executor";
+import type {
+  Executor,
+  ExecutorInstruction,
+  ExecutorStats,
+  MessageFaults,
+  Outage,
+  VirtualExecutor,
+  VirtualFaults,
+} from "@slicescheduler/executor";
 import type { ClusterSpec, TemplateSpec } from "@slicescheduler/gmg";
 import type { MasterEvent, MasterStats, Notices, SliceScheduler, SliceSchedulerOptions } from "slicescheduler";
 import type { Refusal } from "./application.ts";
 import type { Delays } from "./delayed-executor.ts";
 import type { Durations } from "./durations.ts";
-import type { Faults } from "./faults.ts";
 import { InvariantViolation } from "./invariant-violation.ts";
 import type { Plant } from "./plants.ts";
 import type { Outcome } from "./run-watcher.ts";
@@ -29,15 +36,21 @@ export interface RunOptions {
   readonly delays?: Delays;
   /** How long the application takes to release a result and to close a request. Default 0. */
   readonly givesBackAfterNs?: number;
-  /** Default: none. */
-  readonly faults?: Faults;
+  /** Of the devices; those of messages are given apart, so that what the devices do stays known. Default: none. */
+  readonly faults?: Omit<VirtualFaults, "messages">;
+  /** What becomes of what the executor reports; not together with `delays`. Default: it arrives at once. */
+  readonly messages?: MessageFaults;
   /** When accelerators are lost and return; not together with `delays`. Default: never. */
   readonly outages?: readonly Outage[];
+  /** What stands between the devices and everything else; for faults of the run itself. Default: nothing. */
+  readonly between?: (executor: Executor) => Executor;
   /** A fault of the run itself, which it must find. Default: none. */
   readonly plant?: Plant | null;
   readonly memorySafety?: SliceSchedulerOptions["memorySafety"];
   readonly scheduling?: SliceSchedulerOptions["scheduling"];
   readonly arbitration?: SliceSchedulerOptions["arbitration"];
+  /** Default: nobody is suspected of anything, and nothing is tried again. */
+  readonly health?: SliceSchedulerOptions["health"];
   /** Recount the graph and the executor after every event. Default true. */
   readonly validate?: boolean;
   /** Called whenever everything that an instant's event causes has happened, before time goes on. */

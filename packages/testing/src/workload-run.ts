@@ -1,6 +1,7 @@
 import {
   type Executor,
   type ExecutorInstruction,
+  type FaultCounts,
   linkTransferNs,
   rooflineOperatorNs,
   SimulatedTime,
@@ -15,7 +16,7 @@ import { leftOver, overCapacity } from "./at-rest.ts";
 import { delayedExecutor } from "./delayed-executor.ts";
 import { DeviceBooks } from "./device-books.ts";
 import { operatorNs } from "./durations.ts";
-import { failOperatorIfChosen, failTransferIfChosen, noFaults, tolerateInjected } from "./faults.ts";
+import { faultyMessages } from "./faulty-messages.ts";
 import { plantedCluster, plantedExecutor } from "./plants.ts";
 import { relayedExecutor } from "./relayed-executor.ts";
 import { type Outcome, RunWatcher } from "./run-watcher.ts";
@@ -35,20 +36,27 @@ export class WorkloadRun {
   readonly log: readonly LogEntry[];
   /** What was thrown where no caller could get it: by listeners and by the recounts. */
   readonly errors: unknown[] = [];
+  /** How often each kind of fault of messages struck. */
+  readonly messageFaults: () => FaultCounts;
   readonly #options: RunOptions;
 
   constructor(options: RunOptions) {
-    const { templates, workload, delays, outages = [], plant = null, validate = true } = options;
+    const { templates, workload, delays, messages, outages = [], plant = null, validate = true } = options;
     // A line that delays instructions would have to drop those that were meant for the accelerator before it was lost.
     if (delays !== undefined && outages.length > 0) throw new RangeError("delays and outages were given together");
+    if (delays !== undefined && messages !== undefined) throw new RangeError("delays and messages were given together");
     const cluster = plantedCluster(options.cluster, plant);
     this.#options = options;
     this.executor = virtualExecutor({ seed: options.seed, time: this.time, outages, ...truthOf(options) });
     this.books = new DeviceBooks(options.cluster, templates);
-    const device = this.books.overhear(plantedExecutor(this.executor, plant));
+    const device = this.books.overhear(plantedExecutor(options.between?.(this.executor) ?? this.executor, plant));
+    const far = delays === undefined ? device : delayedExecutor(device, this.time, delays);
+    const line = messages === undefined ? null : faultyMessages(far, this.time, messages, options.seed);
+    this.messageFaults = line?.counts ?? (() => ({}));
     this.scheduler = new SliceScheduler({
       cluster,
-      executor: this.#listening(delays === undefined ? device : delayedExecutor(device, this.time, delays)),
+      executor: this.#listening(line?.executor ?? far),
+      health: options.health ?? false,
       priorities: ["online", "offline"],
       ...(options.memorySafety === undefined ? {} : { memorySafety: options.memorySafety }),
       ...(options.scheduling === undefined ? {} : { scheduling: options.scheduling }),
@@ -60,7 +68,7 @@ export class WorkloadRun {
       onListenerError: (error) => this.errors.push(error),
     });
     this.log = keepLog(this.scheduler);
-    this.watcher = new RunWatcher(this.scheduler, cluster, { messagesTravel: delays !== undefined });
+    this.watcher = new RunWatcher(this.scheduler, cluster, { messagesTravel: (delays ?? messages) !== undefined });
     const handles = new Map(templates.map((spec) => [spec.name, this.scheduler.register(spec)]));
     for (const spec of templates) this.watcher.registered(spec);
     this.application = new Application(this.scheduler, handles, workload, {
@@ -73,7 +81,7 @@ export class WorkloadRun {
 
   /** Everything that the next event of the clock causes. Returns false when none was left. */
   step(): boolean {
-    return tolerateInjected(() => this.time.step(), true);
+    return this.time.step();
   }
 
   /** What does not hold at this moment, between two events, and what the watcher has seen. */
@@ -153,13 +161,13 @@ export class WorkloadRun {
     return found;
   }
 
-  /** The same executor, overheard; injected faults do not come out of it. */
+  /** The same executor, overheard. */
   #listening(executor: Executor): Executor {
     return relayedExecutor(executor, {
       execute: (instructions, pass) => {
         const last = this.recorded.at(-1);
         if (last !== undefined) last.instructions = instructions;
-        tolerateInjected(() => pass(instructions), undefined);
+        pass(instructions);
       },
     });
   }
@@ -169,7 +177,7 @@ function truthOf({
   cluster,
   durations,
   surprises,
-  faults = noFaults,
+  faults,
   operatorCv = 0,
   transferCv = 0,
 }: RunOptions): Omit<VirtualExecutorOptions, "seed" | "time"> {
@@ -179,15 +187,12 @@ function truthOf({
   return {
     operatorCv,
     transferCv,
+    ...(faults === undefined ? {} : { faults }),
     operatorNs: (work) => {
-      failOperatorIfChosen(faults, work);
       const expectedNs = durations === undefined ? rooflineOperatorNs(work) : operatorNs(durations, work);
       return surprised(expectedNs, work.instance, work.operator);
     },
-    transferNs: (work) => {
-      failTransferIfChosen(faults, work);
-      return surprised(linkTransferNs(compiled, work), work.transfer, -1);
-    },
+    transferNs: (work) => surprised(linkTransferNs(compiled, work), work.transfer, -1),
   };
 }
 

@@ -46,8 +46,11 @@ export function schedulings(): fc.Arbitrary<NonNullable<SliceSchedulerOptions["s
   );
 }
 
-/** Waiting that counts within nanoseconds, or not at all. */
+/** Waiting that counts within nanoseconds, or not at all; deadlines of transfers that are far too short, short, or ample. */
 export function arbitrations(): fc.Arbitrary<NonNullable<SliceSchedulerOptions["arbitration"]>> {
   const ns = fc.integer({ min: 1, max: 60 });
-  return fc.record({ agingNs: ns, reserveNs: ns }, { requiredKeys: [] });
+  const ampleNs = { arbitrary: fc.integer({ min: 61, max: 1e9 }), weight: 3 };
+  const deadlineMinNs = fc.oneof(ampleNs, { arbitrary: ns, weight: 1 });
+  const deadlineFactor = fc.integer({ min: 1, max: 20 });
+  return fc.record({ agingNs: ns, reserveNs: ns, deadlineFactor, deadlineMinNs }, { requiredKeys: [] });
 }

@@ -64,6 +64,6 @@ test("an instance that waits for the memory of a failed one goes on when that on
   const operators = [operator("o0"), operator("o1", ["o0.hidden"]), operator("o2")];
   const instances = [{ tokens: 1 }, { tokens: 1 }, { tokens: 1, request: 1, cancelAtNs: 0 }];
   const options = world(operators, [0, 1, 0], instances, { tableNs: [1], perSymbolNs: 0 });
-  const { outcomes } = await runWorkload({ ...options, faults: { operatorEvery: 3, transferEvery: null } });
+  const { outcomes } = await runWorkload({ ...options, faults: { operator: { every: 3, afterShare: 0 } } });
   expect(outcomes.slice(0, 2)).toContain("failed");
 });

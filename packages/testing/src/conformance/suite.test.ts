@@ -1,6 +1,5 @@
-import { type EventTime, RealTime, SimulatedTime, virtualExecutor } from "@slicescheduler/executor";
+import { RealTime, SimulatedTime, virtualExecutor } from "@slicescheduler/executor";
 import { describe, expect, test } from "vitest";
-import { tolerateInjected } from "../faults.ts";
 import { unitOf } from "../hash.ts";
 import { type Relay, relayedExecutor } from "../relayed-executor.ts";
 import { PlainBackend } from "./plain/backend.fixture.ts";
@@ -14,7 +13,7 @@ describe("the virtual executor in simulated time that is driven", () => {
 });
 
 describe("the virtual executor in simulated time that passes by itself", () => {
-  const create = () => virtualBackend(letting(new SimulatedTime({ autoAdvance: true })));
+  const create = () => virtualBackend(new SimulatedTime({ autoAdvance: true }));
   runExecutorConformance({ test, manifest, create });
 });
 
@@ -36,7 +35,7 @@ describe("a backend that shares nothing with the executor package", () => {
 });
 
 describe("the virtual executor in real time", () => {
-  const create = () => virtualBackend(letting(new RealTime()));
+  const create = () => virtualBackend(new RealTime());
   runExecutorConformance({ test, manifest: { ...manifest, simulatedTime: false }, create });
 });
 
@@ -57,7 +56,7 @@ test("a manifest says what is checked, and no two checks have one name", () => {
 test("a backend in real time that falls silent fails after the limit, with the rule and what was missing", async () => {
   const bodies = new Map<string, () => Promise<void>>();
   const create = () => {
-    const backend = virtualBackend(letting(new RealTime()));
+    const backend = virtualBackend(new RealTime());
     const deliver: Relay["deliver"] = (event, pass) => (event.type === "operatorDone" ? undefined : pass(event));
     return { ...backend, executor: relayedExecutor(backend.executor, { deliver }) };
   };
@@ -72,14 +71,3 @@ test("refuses limits that are not positive", () => {
   for (const limits of [{ quietMs: 0 }, { timeoutMs: Number.NaN }])
     expect(() => runExecutorConformance({ test, manifest, create, ...limits })).toThrow(TypeError);
 });
-
-/** The same time; the faults that the suite asked for, and that the virtual executor throws as well, stop nobody. */
-function letting(time: EventTime): EventTime {
-  return {
-    simulated: time.simulated,
-    nowNs: () => time.nowNs(),
-    callAt: (atNs, callback) => time.callAt(atNs, callback),
-    at: (atNs, order, callback) => time.at(atNs, order, () => tolerateInjected(callback, undefined)),
-    cancel: (timer) => time.cancel(timer),
-  };
-}

@@ -19,7 +19,7 @@ interface Life extends PlannedTransfer {
 
 type TransferEvent = Exclude<
   ExecutorEvent,
-  { readonly issueNumber: number } | { readonly type: "acceleratorLost" | "acceleratorReturned" }
+  { readonly issueNumber: number } | { readonly type: "acceleratorLost" | "acceleratorReturned" | "probed" }
 >;
 
 /** From which states each event may come, and the state that it leads to. */
@@ -28,7 +28,7 @@ const MOVES = {
   recvFailed: { from: ["receiving"], to: "intent" },
   transferDone: { from: ["sending"], to: "ended" },
   transferFailed: { from: ["sending"], to: "ended" },
-  transferCancelled: { from: ["planned", "intent"], to: "ended" },
+  transferCancelled: { from: ["planned", "intent", "ready"], to: "ended" },
 } as const satisfies Record<string, { readonly from: readonly State[]; readonly to: State }>;
 
 /** A copy that has arrived, or will not. */

@@ -62,7 +62,7 @@ export class EventWatch {
     if ("issueNumber" in event) this.#operatorHeard(event, moment);
     else if (event.type === "acceleratorLost") this.#lost(event.accelerator);
     else if (event.type === "acceleratorReturned") this.#returned(event.accelerator);
-    else {
+    else if (event.type !== "probed") {
       const change = this.#transfers.heard(event, moment, (tensor, source) => this.#canRaise(tensor, source));
       if (change?.arrived === true) this.#arrive(change.tensor, change.destination, moment);
       else if (change !== null) this.#getStuck(change.tensor, change.destination);

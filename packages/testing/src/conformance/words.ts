@@ -27,6 +27,10 @@ export function instructionWords(instruction: ExecutorInstruction): string {
     }
     case "rerank":
       return `rerank ${instruction.issueNumber} to ${instruction.rank}`;
+    case "probe":
+      return `probe ${instruction.probe} of ${instruction.accelerator}`;
+    case "giveUp":
+      return `giveUp ${instruction.accelerator}: ${instruction.reason}`;
     case "hold":
     case "release":
       return `${instruction.type} tensor ${instruction.tensor} on ${instruction.accelerator}`;

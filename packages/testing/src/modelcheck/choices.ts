@@ -18,7 +18,15 @@ interface Base {
   readonly transfers: number;
 }
 
-const FAULTS: readonly (ModelFault | null)[] = [null, "cancel", "operatorFails", "transferFails", "acceleratorLost"];
+const CHANNELS: readonly Channel[] = ["immediate", "inOrder", "perAccelerator"];
+const FAULTS: readonly (ModelFault | null)[] = [
+  null,
+  "cancel",
+  "operatorFails",
+  "transferFails",
+  "acceleratorLost",
+  "timePasses",
+];
 
 /** In the order in which they are searched, and each once. */
 export function worldChoices(set: WorldSet): WorldChoice[] {
@@ -61,9 +69,10 @@ function someOf(bases: readonly Base[]): WorldChoice[] {
       choices.push(choiceOf(base, { fault, partitions: 2 }));
       choices.push(choiceOf(base, { fault, chained: true }));
     }
-    for (const channel of ["immediate", "inOrder"] satisfies Channel[])
+    for (const channel of CHANNELS)
       choices.push(choiceOf(base, { instances: two, urgentLast: two > 1, channel, issuedAheadMax: 1 }));
-    choices.push(choiceOf(base, { instances: two, urgentLast: two > 1 }));
+    for (const channel of ["immediate", "perAccelerator"] satisfies Channel[])
+      choices.push(choiceOf(base, { instances: two, urgentLast: two > 1, channel }));
     choices.push(choiceOf(base, { instances: most }), choiceOf(base, { instances: most, memory: "ample" }));
     choices.push(choiceOf(base, { instances: two, memory: "close", channel: "inOrder" }));
     choices.push(choiceOf(base, { instances: two, channel: "perAccelerator", issuedAheadMax: 1 }));
@@ -75,14 +84,14 @@ function someOf(bases: readonly Base[]): WorldChoice[] {
 }
 
 /**
- * Every base with everything else in every combination. Where events of accelerators overtake each other nothing is lost or taken back for
- * somebody more urgent: executors report in the order of causes, and what is issued again after a withdrawal relies on it.
+ * Every base with everything else in every combination. Where events of accelerators overtake each other no accelerator is lost: what others
+ * report of it would be heard before its loss, and executors report in the order of causes.
  */
 function allOf(bases: readonly Base[]): WorldChoice[] {
   return bases.flatMap((base) => {
     const choices: WorldChoice[] = [];
     const most = Math.min(INSTANCES_MAX, Math.floor(TRANSFERS_MAX / base.transfers));
-    for (const channel of ["immediate", "inOrder", "perAccelerator"] satisfies Channel[]) {
+    for (const channel of CHANNELS) {
       for (const fault of FAULTS) {
         if (fault === "acceleratorLost" && channel === "perAccelerator") continue;
         for (const issuedAheadMax of [8, 1])
@@ -94,7 +103,7 @@ function allOf(bases: readonly Base[]): WorldChoice[] {
                 choices.push(choiceOf(base, rest));
                 for (let instances = 2; instances <= most; instances++)
                   for (const memory of ["tight", "close", "ample"] as const)
-                    for (const urgentLast of channel === "perAccelerator" ? [false] : [false, true])
+                    for (const urgentLast of [false, true])
                       choices.push(choiceOf(base, { instances, memory, urgentLast, ...rest }));
               }
       }

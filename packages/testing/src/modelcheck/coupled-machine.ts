@@ -54,9 +54,7 @@ export class CoupledMachine implements Machine<CoupledInput, CoupledOutput, Mast
   }
 
   info(): MasterInfo & DeviceInfo {
-    const { outcomes, inMaster } = this.master.info();
-    const { left, ...device } = this.device.info();
-    return { outcomes, ...device, inMaster, left };
+    return { ...this.master.info(), ...this.device.info() };
   }
 
   check(): Violation | null {

@@ -4,7 +4,7 @@ import { type CoupledInput, CoupledMachine, type CoupledOutput } from "./coupled
 import type { DeviceInfo } from "./device.ts";
 import { deviceMoves } from "./executor-machine.ts";
 import { MachineTable } from "./machine-table.ts";
-import type { MasterInfo } from "./master-machine.ts";
+import { faultsAtMaster, type MasterInfo } from "./master-machine.ts";
 import type { SmallWorld } from "./small-world.ts";
 import { everyChoice, type Look, type Move, outcomesLeft, type System, type SystemCounts } from "./system.ts";
 
@@ -24,19 +24,16 @@ export class CoupledSystem implements System {
   }
 
   movesFrom([machine = 0, asked = 0, faults = 0]: readonly number[]): readonly Move[] {
-    const { script, fault } = this.#world;
+    const { script } = this.#world;
     const info = this.machines.info(machine);
     const moves: Move[] = [];
     const part = script[asked];
     if (part !== undefined) moves.push(...this.#moves(machine, { type: "asks", events: part }, [asked + 1, faults]));
     for (const { move, isFault } of deviceMoves(info, this.#world, faults > 0))
       moves.push(...this.#moves(machine, move, [asked, faults - (isFault ? 1 : 0)]));
-    if (fault !== "cancel" || faults === 0) return moves;
-    for (const [instance, outcome] of info.outcomes.entries()) {
-      if (outcome !== "live") continue;
-      const events = [{ type: "instanceCancelled" as const, instance }];
-      moves.push(...this.#moves(machine, { type: "asks", events }, [asked, faults - 1]));
-    }
+    if (faults === 0) return moves;
+    for (const event of faultsAtMaster(info, this.#world))
+      moves.push(...this.#moves(machine, { type: "asks", events: [event] }, [asked, faults - 1]));
     return moves;
   }
 

@@ -145,7 +145,8 @@ export class Device {
     const copies = this.cluster.accelerators.map(({ index }) => this.core.ledger.copies(index));
     const sets = [this.#running, this.#sending, this.#lost, this.#ended].map((set) => [...set].sort(ascending));
     const numbers = [this.#newestIssue, this.#newestTransfer];
-    return JSON.stringify([operators, copies, transfers, sets, numbers, this.#ready, this.#queue?.waiting ?? []]);
+    const rest = [this.#ready, this.#queue?.waiting ?? [], this.#books.reruns()];
+    return JSON.stringify([operators, copies, transfers, sets, numbers, ...rest]);
   }
 
   /** As the master issued it, with the rank that it has now. */
@@ -163,6 +164,7 @@ export class Device {
         }));
       case "acceleratorLost":
       case "acceleratorReturned":
+      case "probed":
         return [{ from: event.accelerator, event }];
       case "operatorStarted":
       case "operatorDone":
@@ -203,8 +205,9 @@ export class Device {
     return null;
   }
 
-  /** Transfers between their receive buffer and their end, per port and link. */
+  /** Transfers between their receive buffer and their end, per port and link. What is overdue does not count, which is unknown here. */
   #checkPorts(): Violation | null {
+    if (this.#world.fault === "timePasses") return null;
     const { accelerators, linkCapacity } = this.cluster;
     const leaving = accelerators.map(() => 0);
     const arriving = accelerators.map(() => 0);

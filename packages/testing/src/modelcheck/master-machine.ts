@@ -4,7 +4,7 @@ import type { Choice, Round, SchedulingPolicy } from "@slicescheduler/scheduler"
 import { MasterCore, type MasterEvent, type Notice } from "slicescheduler";
 import type { Outcome } from "../run-watcher.ts";
 import type { Violation } from "../violation.ts";
-import { ArbiterTwin, type NewArbiter, NO_AGING } from "./arbiter-twin.ts";
+import { AGING_NS, ArbiterTwin, arbitrationIn, LATER_NS, type NewArbiter } from "./arbiter-twin.ts";
 import type { Machine } from "./machine-table.ts";
 import { plantedInstructions, toldCluster } from "./model-plants.ts";
 import type { SmallWorld } from "./small-world.ts";
@@ -24,12 +24,14 @@ export interface MasterOutput {
 export interface MasterInfo {
   /** By instance of the script; undefined before it is submitted. */
   readonly outcomes: readonly (Outcome | "refused" | "live" | undefined)[];
-  /** Instances, requests and operators that the graph still has. */
+  /** Instances, requests, operators and transfers that the graph still has, and reports that wait for what they follow from. */
   readonly inMaster: number;
+  /** It is to be told when time has passed. */
+  readonly waitsForTime: boolean;
 }
 
 /**
- * The real master, its time standing still: nothing is decided by how long something took. Which partition is taken is no policy's
+ * The real master, its time standing still until time passes: nothing is decided by how long something took. Which partition is taken is no policy's
  * choice but the search's, so what is found holds for every policy.
  */
 export class MasterMachine implements Machine<MasterInput, MasterOutput, MasterInfo> {
@@ -41,6 +43,7 @@ export class MasterMachine implements Machine<MasterInput, MasterOutput, MasterI
   /** Opened for one instance each. */
   readonly #ownRequests = new Set<number>();
   #violation: Violation | null = null;
+  #nowNs = 0;
 
   constructor(world: SmallWorld, newArbiter: NewArbiter | null) {
     this.#world = world;
@@ -55,9 +58,9 @@ export class MasterMachine implements Machine<MasterInput, MasterOutput, MasterI
         // Durations are nothing here; the budget is the maximum.
         simulatedOperatorsPerMs: 1e12,
       },
-      arbitration: NO_AGING,
+      arbitration: arbitrationIn(world),
     });
-    this.#twin = newArbiter === null ? null : new ArbiterTwin(newArbiter, this.core.graph.cluster);
+    this.#twin = newArbiter === null ? null : new ArbiterTwin(newArbiter, this.core.graph.cluster, world);
     for (const template of world.templates) this.core.handle({ type: "templateRegistered", template }, 0);
   }
 
@@ -75,19 +78,22 @@ export class MasterMachine implements Machine<MasterInput, MasterOutput, MasterI
   encode(): string {
     const { cluster: _cluster, templates: _templates, ledger, ...rest } = this.core.graph.snapshot();
     const memories = ledger.map(({ peakBytes: _peak, ...memory }) => memory);
-    return JSON.stringify([rest, memories, this.#outcomes]);
+    return JSON.stringify([rest, memories, this.#outcomes, this.core.waitingReports, this.#nowNs]);
   }
 
   info(): MasterInfo {
     const { requests, instances, issuedOperators, transfers } = this.core.graph.counts();
-    return { outcomes: [...this.#outcomes], inMaster: requests + instances + issuedOperators + transfers };
+    const inMaster = requests + instances + issuedOperators + transfers + this.core.waitingReports.length;
+    const waitsForTime = this.core.wakeNs(this.#nowNs) < AGING_NS;
+    return { outcomes: [...this.#outcomes], inMaster, waitsForTime };
   }
 
   check(): Violation | null {
     if (this.#violation !== null) return this.#violation;
-    // Time stands still here, so nothing may depend on it.
-    if (this.core.wakeNs(0) !== Number.POSITIVE_INFINITY)
-      return { kind: "broken", words: `the master waits for time to pass, until ${this.core.wakeNs(0)} ns`, amount: 1 };
+    // Where time stands still nothing may wait for it; what is as late as intents age does not count.
+    const wakeNs = this.core.wakeNs(this.#nowNs);
+    if (wakeNs < (this.#world.fault === "timePasses" ? this.#nowNs + 1 : AGING_NS))
+      return { kind: "broken", words: `the master waits for time to pass, until ${wakeNs} ns`, amount: 1 };
     this.core.graph.validate();
     const { claims, cluster, ledger } = this.core.graph;
     for (const { index, name, capacityBytes } of cluster.accelerators) {
@@ -103,13 +109,13 @@ export class MasterMachine implements Machine<MasterInput, MasterOutput, MasterI
   }
 
   #handle(event: MasterEvent): readonly ExecutorInstruction[] {
-    this.#twin?.before(event, this.core.graph);
+    if (event.type === "timePassed") this.#nowNs = LATER_NS;
     try {
-      const { instructions, notices } = this.core.handle(event, 0);
+      const { instructions, notices } = this.core.handle(event, this.#nowNs);
       if (event.type === "instanceSubmitted") this.#outcomes[event.instance] ??= "live";
       if (event.type === "requestOpened" && event.endsWithInstances) this.#ownRequests.add(event.request);
       for (const notice of notices) this.#noted(notice);
-      this.#violation ??= this.#twin?.after(instructions, this.core.graph) ?? null;
+      this.#violation ??= this.#twin?.after(instructions, this.core.graph, this.#nowNs) ?? null;
       return instructions;
     } catch (error) {
       // What it would read has failed or was cancelled before.
@@ -160,6 +166,15 @@ export class MasterMachine implements Machine<MasterInput, MasterOutput, MasterI
     }
     return [];
   }
+}
+
+/** What may go wrong that the master is told of by nobody but the application and the clock. */
+export function faultsAtMaster({ outcomes, waitsForTime }: MasterInfo, { fault }: SmallWorld): readonly MasterEvent[] {
+  if (fault === "timePasses") return waitsForTime ? [{ type: "timePassed" }] : [];
+  if (fault !== "cancel") return [];
+  return outcomes.flatMap((outcome, instance) =>
+    outcome === "live" ? [{ type: "instanceCancelled" as const, instance }] : [],
+  );
 }
 
 /** Takes what the search says, and tells between how many there was a choice. */

@@ -6,7 +6,13 @@ import type { DeviceInfo, Report } from "./device.ts";
 import { deviceMoves, type ExecutorInput, ExecutorMachine } from "./executor-machine.ts";
 import { Lines } from "./lines.ts";
 import { Interner, MachineTable } from "./machine-table.ts";
-import { type MasterInfo, type MasterInput, MasterMachine, type MasterOutput } from "./master-machine.ts";
+import {
+  faultsAtMaster,
+  type MasterInfo,
+  type MasterInput,
+  MasterMachine,
+  type MasterOutput,
+} from "./master-machine.ts";
 import type { SmallWorld } from "./small-world.ts";
 import {
   type Cause,
@@ -58,7 +64,7 @@ export class PartedSystem implements System {
 
   movesFrom(state: readonly number[]): readonly Move[] {
     const moves: Move[] = [];
-    const { script, fault } = this.#world;
+    const { script } = this.#world;
     const part = script[state[SCRIPT] as number];
     if (part !== undefined) moves.push(...this.#asks(with1(state, SCRIPT, 1), part));
     if (state[INSTRUCTIONS] !== 0) moves.push(this.#takes(state));
@@ -67,11 +73,9 @@ export class PartedSystem implements System {
     const mayFail = (state[FAULTS] as number) > 0;
     for (const { move, isFault } of deviceMoves(this.#deviceAt(state), this.#world, mayFail))
       moves.push(this.#happens(isFault ? with1(state, FAULTS, -1) : state, move));
-    if (!mayFail || fault !== "cancel") return moves;
-    for (const [instance, outcome] of this.#masterAt(state).outcomes.entries()) {
-      if (outcome === "live")
-        moves.push(...this.#asks(with1(state, FAULTS, -1), [{ type: "instanceCancelled", instance }]));
-    }
+    if (!mayFail) return moves;
+    for (const event of faultsAtMaster(this.#masterAt(state), this.#world))
+      moves.push(...this.#asks(with1(state, FAULTS, -1), [event]));
     return moves;
   }
 

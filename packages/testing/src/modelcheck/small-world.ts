@@ -12,9 +12,10 @@ export type Channel = "immediate" | "inOrder" | "perAccelerator";
 
 /**
  * What may happen once in a run, at any moment, to any of those it can happen to: an instance is cancelled, a running operator or a moving
- * transfer fails, an accelerator is lost; with the channel `"immediate"` it may come back.
+ * transfer fails, an accelerator is lost; with the channel `"immediate"` it may come back. With `"timePasses"` the ends of all transfers under way
+ * are overdue at some moment, and are heard, if at all, after that.
  */
-export type ModelFault = "cancel" | "operatorFails" | "transferFails" | "acceleratorLost";
+export type ModelFault = "cancel" | "operatorFails" | "transferFails" | "acceleratorLost" | "timePasses";
 
 export interface SmallWorld {
   /** Tells it from others in a report. */

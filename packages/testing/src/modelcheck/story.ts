@@ -13,6 +13,8 @@ export function tellHappening({ cause, effects }: Happening, names: Names): stri
 function tellCause(cause: Cause, names: Names): string {
   switch (cause.type) {
     case "asks":
+      if (cause.events.every(({ type }) => type === "timePassed"))
+        return "so much time passes that all ends are overdue";
       return `the application asks: ${cause.events.map(tellRequest).join(", ")}`;
     case "hears":
       return `the master hears that ${tellEvent(cause.event, names)}`;
@@ -52,6 +54,7 @@ const EVENTS: ReadonlySet<string> = new Set<ExecutorEvent["type"]>([
   "transferCancelled",
   "acceleratorLost",
   "acceleratorReturned",
+  "probed",
 ]);
 
 function isEvent(effect: ExecutorEvent | ExecutorInstruction): effect is ExecutorEvent {
@@ -117,5 +120,7 @@ export function tellEvent(event: ExecutorEvent, names: Names): string {
       return `${names.accelerator(event.accelerator)} is lost`;
     case "acceleratorReturned":
       return `${names.accelerator(event.accelerator)} is there again`;
+    case "probed":
+      return `${names.accelerator(event.accelerator)} is ${event.healthy ? "" : "not "}well`;
   }
 }

@@ -17,8 +17,6 @@ export interface RequestHost {
   readonly scheduler: SliceScheduler;
   readonly books: Books<ChainedRequest>;
   readonly passes: PassHandles;
-  /** Instances submitted and not done, at most. */
-  readonly instancesAhead: number;
 }
 
 /** What the instances of a request can come to, for its memory claim. */
@@ -42,7 +40,7 @@ export function requestLimits(
 
 /**
  * One request as a chain of instances: the prefill, in pieces if it is long, then one decode step per further token. A pass the runner
- * asked for is submitted as soon as fewer than `instancesAhead` are under way.
+ * asked for is submitted as soon as no more than `lookahead` are under way.
  */
 export class ChainedRequest implements EngineRequest {
   readonly #host: RequestHost;
@@ -89,7 +87,7 @@ export class ChainedRequest implements EngineRequest {
   }
 
   #submitAhead(): void {
-    while (this.#underWay < this.#host.instancesAhead && this.#stepsSubmitted < this.#stepsWanted) this.#submitOne();
+    while (this.#underWay <= this.#options.lookahead && this.#stepsSubmitted < this.#stepsWanted) this.#submitOne();
   }
 
   #submitOne(): void {

@@ -157,9 +157,9 @@ class SliceSchedulerEngine implements ReplayEngine {
     if (passes === undefined) throw new TypeError(`no templates of ${options.layersPerOperator} layers per operator`);
     const { class: priority, partitions } = options;
     const limits = requestLimits(passes, options);
-    const request = this.#scheduler.openRequest({ priority, partitions, limits });
-    const instancesAhead = (this.#options.lookahead ?? 1) + 1;
-    const host = { scheduler: this.#scheduler, books: this.#books, passes, instancesAhead };
+    const concurrentInstances = Math.max(2, options.lookahead + 1);
+    const request = this.#scheduler.openRequest({ priority, partitions, limits, concurrentInstances });
+    const host = { scheduler: this.#scheduler, books: this.#books, passes };
     return new ChainedRequest(host, options, request);
   }
 

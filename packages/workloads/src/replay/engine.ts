@@ -15,6 +15,8 @@ export interface EngineRequestOptions {
   readonly layersPerOperator: number;
   /** A longer prompt is worked off in pieces of so many tokens; infinite: in one piece. */
   readonly prefillTokensMax: number;
+  /** Passes and pieces of prompts submitted beyond the one that runs. */
+  readonly lookahead: number;
 }
 
 /** One request inside the engine; its passes form a chain through the KV cache. */

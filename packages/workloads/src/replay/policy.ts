@@ -25,6 +25,8 @@ export interface LaneGroup {
   readonly layersPerOperator?: number;
   /** Prompts longer than this are worked off in pieces of so many tokens. Default: in one piece. */
   readonly prefillTokensMax?: number;
+  /** Passes and pieces of prompts submitted beyond the one that runs. Default: that of the replay. */
+  readonly lookahead?: number;
 }
 
 /** Scheduling options of the master, as a policy sets them. */

@@ -30,6 +30,7 @@ interface RunningRequest {
   readonly record: RequestRecord;
   readonly lanes: LaneQueues<RequestRecord>;
   readonly lane: number;
+  readonly lookahead: number;
   submitted: number;
 }
 
@@ -116,9 +117,10 @@ class Runner {
       partitions,
       layersPerOperator: layersPerOperatorOf(group),
       prefillTokensMax: group.prefillTokensMax ?? Number.POSITIVE_INFINITY,
+      lookahead: group.lookahead ?? this.#lookahead,
     };
     const request = this.#engine.openRequest(options);
-    const running = { record, lanes, lane, submitted: 0 };
+    const running = { record, lanes, lane, lookahead: options.lookahead, submitted: 0 };
     this.#running.set(request, running);
     this.#submitAhead(request, running);
   }
@@ -126,7 +128,7 @@ class Runner {
   #submitAhead(request: EngineRequest, running: RunningRequest): void {
     const { record } = running;
     const last = record.request.outputTokens;
-    while (running.submitted < last && running.submitted < record.tokens + 1 + this.#lookahead) {
+    while (running.submitted < last && running.submitted < record.tokens + 1 + running.lookahead) {
       running.submitted++;
       request.submitNext(running.submitted === last);
     }

@@ -78,8 +78,7 @@ export const BROKEN_TRANSFERS: readonly BrokenBackend[] = [
   },
   {
     fault: "refuses to ignore a late cancelTransfer",
-    check:
-      "transfers: a transfer that has its receive buffer, sends or has ended cannot be cancelled: the instruction is ignored",
+    check: "transfers: a transfer that sends or has ended cannot be cancelled: the instruction is ignored",
     rule: ALWAYS.accepts.rule,
     seen: /UNKNOWN_TRANSFER/,
     create: relayed(() => {

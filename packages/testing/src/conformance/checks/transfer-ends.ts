@@ -42,12 +42,31 @@ export const transferEndChecks: readonly Check[] = [
     },
   },
   {
-    rule: "a transfer that has its receive buffer, sends or has ended cannot be cancelled: the instruction is ignored",
+    rule: "a transfer that has its receive buffer and does not send can be cancelled: the buffer is free, and a send that comes late is ignored",
+    where: WHERE.interface,
+    run: async (stage) => {
+      const { scene, producer, consumer, transfer } = await planned(stage, false);
+      await scene.hears(["intentsRaised", transfer]);
+      scene.execute(scene.recv(transfer));
+      await scene.hears(["recvReady", transfer]);
+      scene.execute({ type: "cancelTransfer", transfer }, { type: "release", tensor: made(producer), accelerator: 0 });
+      await scene.hears(["transferCancelled", transfer]);
+      scene.execute({ type: "activateSend", transfer });
+      await scene.quiet();
+      scene.silent("nothing is sent", ["transferDone", transfer]);
+      scene.silent("the consumer stays blocked", ["operatorStarted", consumer.issueNumber]);
+      scene.execute({ type: "withdraw", issueNumber: consumer.issueNumber });
+      await scene.hears(["withdrawn", consumer.issueNumber]);
+      await stage.memory(scene).isEmpty("all was given up or withdrawn");
+    },
+  },
+  {
+    rule: "a transfer that sends or has ended cannot be cancelled: the instruction is ignored",
     where: WHERE.interface,
     run: async (stage) => {
       const { scene, consumer, transfer } = await planned(stage, false);
       await scene.hears(["intentsRaised", transfer]);
-      scene.execute(scene.recv(transfer), { type: "cancelTransfer", transfer });
+      scene.execute(scene.recv(transfer));
       await scene.hears(["recvReady", transfer]);
       scene.execute({ type: "activateSend", transfer }, { type: "cancelTransfer", transfer });
       await scene.done(consumer);

@@ -204,7 +204,7 @@ export class PlainBackend implements Executor {
     const pending = this.#transfers.get(transfer);
     if (pending === undefined) return;
     if (instruction.type === "cancelTransfer") {
-      if (pending.state === "planned" || pending.state === "intent") this.#cancel(transfer);
+      if (pending.state !== "sending") this.#cancel(transfer);
     } else if (instruction.type === "activateRecv") this.#receive(instruction, pending);
     else {
       refuseIf(pending.state !== "receiving", "ILLEGAL_MOVE", `it is ${pending.state}`);
