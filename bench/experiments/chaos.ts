@@ -14,7 +14,7 @@ import {
 import type { Measure } from "../measurement.ts";
 
 const NS_PER_HOUR = 3.6e12;
-const HOURS = 5;
+const HOURS = 20;
 /** Worlds that each planted fault may take to be found. */
 const PLANTED_WORLDS_MAX = 40;
 const TOLD_MAX = 5;

@@ -14,7 +14,7 @@ export const SPEED_SAMPLES = 32;
 /** So many in a row make a new level, and with fewer an accelerator is not known. One less than shift a model: the device is suspected first. */
 export const SPEED_SHIFT_SAMPLES = 3;
 /** Closer to 1 than this, about 10 % (in logarithms), a factor is 1. */
-export const SPEED_LOG_MIN = 0.0953;
+const SPEED_LOG_MIN = 0.0953;
 /** A factor is 1 while closer to it than so many standard errors of the level. */
 const SIGNIFICANT_ERRORS = 5;
 /** Standard error of a median of n, times √n, in mean absolute deviations of a normal law: 1.25 · 1.25. */
@@ -25,7 +25,7 @@ const FAR_LOG_MIN = 0.14;
 const FAR_DEVIATIONS = 6;
 
 /** The mean deviation is of all accelerators of the kind together: few observations of one may agree by chance. */
-export const SPEED_DEVIATION_START = 0.2;
+const SPEED_DEVIATION_START = 0.2;
 const DEVIATION_RATE = 0.03;
 /** One observation counts for so many mean deviations at most. */
 const DEVIATION_STEP_MAX = 2.5;

@@ -170,7 +170,8 @@ export class GlobalMappingGraph {
 
   /**
    * Adds an instance to a request; linear in its operators. Throws a `SubmissionError` or a symbol error that tells what
-   * does not match; a request without limits that is placed must be able to claim the instance now (CLAIM_TOO_LARGE_NOW).
+   * does not match; a request without limits that is placed must be able to claim the instance now (CLAIM_TOO_LARGE_NOW). One
+   * that is not placed and keeps results is placed with them at once, or gives them up to be made again.
    */
   insert(submission: Submission, requestId: RequestId, nowNs: number): InstanceNode {
     const request = this.request(requestId);

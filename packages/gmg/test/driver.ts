@@ -53,9 +53,7 @@ export class Driver {
     const { graph, nowNs } = this;
     const [withdrawal] = this.#withdrawals;
     if (withdrawal !== undefined) return [() => this.#withdraw(withdrawal)];
-    const things: (() => void)[] = this.#unheard.flatMap((reports) =>
-      reports.length > 0 ? [() => reports.shift()?.()] : [],
-    );
+    const things: (() => void)[] = [];
     const isHeard = (accelerator: number) => this.#unheard[accelerator]?.length === 0;
     const busy = new Set<number>();
     for (const operator of graph.issuedOperators()) if (operator.startedNs >= 0) busy.add(operator.accelerator);
@@ -77,6 +75,8 @@ export class Driver {
       const option = graph.placementOptions(operator).find(({ shortage }) => shortage === null);
       if (option !== undefined) things.push(() => graph.issue(operator, option.partition, nowNs));
     }
+    // Late, as a rule.
+    for (const reports of this.#unheard.toReversed()) if (reports.length > 0) things.push(() => reports.shift()?.());
     return things;
   }
 

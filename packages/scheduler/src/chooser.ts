@@ -23,6 +23,7 @@ export class Chooser {
   readonly #options: ChooserOptions;
   readonly #isPredicted: boolean;
   rounds = 0;
+  /** And, of candidates whose least score was worked out, the operators of the batch. */
   simulatedOperators = 0;
 
   constructor(graph: GlobalMappingGraph, predictor: Predictor, simulator: Simulator, options: ChooserOptions) {

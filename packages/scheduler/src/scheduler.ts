@@ -25,6 +25,9 @@ import type { Decision, Placement, SchedulingPolicy, WaitingReason } from "./typ
 import { waitingReason } from "./waiting.ts";
 
 export interface SchedulerOptions extends BudgetOptions {
+  /** By which transfers are simulated: those of the arbiter, where they are not its defaults. */
+  readonly agingNs?: number;
+  readonly reserveNs?: number;
   /** Default: simulation-guided. */
   readonly policy?: SchedulingPolicy;
   /** What is known of durations already. Default: nothing. */
@@ -104,7 +107,7 @@ export class Scheduler {
     this.#starvation = new StarvationGuard(graph, options.starvationBoundNs ?? 60e9, (operator, nowNs) =>
       this.waitingReason(operator, nowNs),
     );
-    const simulator = new Simulator(simulatorOptions(graph, this.predictor));
+    const simulator = new Simulator(simulatorOptions(graph, this.predictor, options));
     const { policy } = this;
     this.#chooser = new Chooser(graph, this.predictor, simulator, {
       policy,
@@ -340,12 +343,16 @@ export class Scheduler {
 
   /** Apart from the simulator that tries candidates, whose base is shared by a round. */
   #forecast(): UrgentForecast {
-    const simulator = new Simulator(simulatorOptions(this.#graph, this.predictor));
+    const simulator = new Simulator(simulatorOptions(this.#graph, this.predictor, this.#options));
     return new UrgentForecast(this.#graph, new Reconstruction(this.#graph, this.predictor, simulator), simulator);
   }
 }
 
-function simulatorOptions({ cluster }: GlobalMappingGraph, predictor: Predictor): SimulatorOptions {
+function simulatorOptions(
+  { cluster }: GlobalMappingGraph,
+  predictor: Predictor,
+  { agingNs, reserveNs }: Pick<SchedulerOptions, "agingNs" | "reserveNs">,
+): SimulatorOptions {
   const { accelerators, linkCapacity } = cluster;
   return {
     topology: {
@@ -355,5 +362,7 @@ function simulatorOptions({ cluster }: GlobalMappingGraph, predictor: Predictor)
       route: (source, destination) => cluster.route(source, destination),
     },
     transferNs: (source, destination, bytes) => predictor.transferNs(source, destination, bytes),
+    ...(agingNs === undefined ? {} : { agingNs }),
+    ...(reserveNs === undefined ? {} : { reserveNs }),
   };
 }

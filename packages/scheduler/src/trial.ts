@@ -78,6 +78,8 @@ export class Trial {
     const { nowNs, rankMax } = this.#base;
     if (this.#leastNs.size === 0) least.begin(nowNs, this.#batch, rankMax);
     const leastNs = least.on(partition);
+    // About as much work as to simulate them once: a turn has to end here as well.
+    this.#onSimulated(this.#batch.length);
     this.#leastNs.set(partition, leastNs);
     return leastNs;
   }

@@ -77,7 +77,7 @@ export class MasterCore {
   constructor(options: CoreOptions, origin: Origin | null = null) {
     this.#options = options;
     this.graph = origin?.graph ?? new GlobalMappingGraph(compileCluster(options.cluster), options.memorySafety);
-    this.scheduler = origin?.scheduler ?? new Scheduler(this.graph, options.scheduling);
+    this.scheduler = origin?.scheduler ?? new Scheduler(this.graph, { ...options.scheduling, ...options.arbitration });
     this.#displacement = new Displacement(this.graph, options.scheduling?.preemptionsPerRequestMax ?? 16);
     this.#outbox = new Outbox(this.graph);
     this.#transfers = new TransferDesk(this.graph, this.scheduler.predictor, this.#outbox, options.arbitration);

@@ -10,10 +10,13 @@ class SlowHealth {
   /** Rounds of this suspicion: when each began, and whether its probe was answered well. */
   rounds: { beginNs: number; passed: boolean }[] = [];
 
-  constructor(
-    readonly options: ReturnType<typeof checkedHealth>,
-    readonly hasProbes: boolean,
-  ) {}
+  readonly options: ReturnType<typeof checkedHealth>;
+  readonly hasProbes: boolean;
+
+  constructor(options: ReturnType<typeof checkedHealth>, hasProbes: boolean) {
+    this.options = options;
+    this.hasProbes = hasProbes;
+  }
 
   get faultsInARow(): number {
     const lastGood = this.ends.lastIndexOf(true);

@@ -65,13 +65,8 @@ export interface Trouble {
   drops?(instruction: ExecutorInstruction): boolean;
 }
 
-/** Three accelerators of 1000 bytes, operators of 50 ns, and transfers that are overdue 1000 ns after their last step. */
-export function overdueWorld(trouble: Trouble, options: Partial<SliceSchedulerOptions> = {}) {
-  const time = new SimulatedTime();
-  const { movesNs = 110 } = trouble;
-  const movesOf = typeof movesNs === "number" ? (transfer: number) => (transfer === 0 ? movesNs : 110) : movesNs;
-  const transferNs = ({ transfer }: VirtualTransfer) => movesOf(transfer);
-  const executor = virtualExecutor({ seed: 1, time, operatorNs: () => 50, transferNs });
+/** The executor as the master sees it through the trouble. */
+function troubled(executor: Executor, trouble: Trouble) {
   const keptBack: ExecutorEvent[] = [];
   const sent: ExecutorInstruction[] = [];
   let hand: (event: ExecutorEvent) => void = () => {};
@@ -95,13 +90,19 @@ export function overdueWorld(trouble: Trouble, options: Partial<SliceSchedulerOp
     },
     close: () => executor.close(),
   };
-  const accelerators = ["a0", "a1", "a2"].map((name) => ({ name, kind: "demo", hbmBytes: 1000 }));
-  const scheduler = new SliceScheduler({
-    cluster: { accelerators, defaultLink: { latencyNs: 10, bytesPerSecond: 1e9 } },
-    executor: relayed,
-    arbitration: { deadlineMinNs: DEADLINE_MIN_NS, deadlineFactor: 2 },
-    ...options,
-  });
+  /** What was kept back arrives, in order; those of one type alone if one is named. */
+  const deliver = (type?: ExecutorEvent["type"]) => {
+    const arriving = keptBack.filter((event) => type === undefined || event.type === type);
+    for (const event of arriving) {
+      keptBack.splice(keptBack.indexOf(event), 1);
+      hand(event);
+    }
+  };
+  return { relayed, sent, deliver, again: (event: ExecutorEvent) => hand(event) };
+}
+
+/** What the master tells, one line each, with times. */
+function linesOf(scheduler: SliceScheduler): string[] {
   const told: string[] = [];
   for (const name of ["transferQuarantined", "transferReleased", "transferDone"] as const) {
     scheduler.on(name, (notice) => {
@@ -113,14 +114,25 @@ export function overdueWorld(trouble: Trouble, options: Partial<SliceSchedulerOp
     scheduler.on(name, ({ instance, atNs }) => told.push(`${atNs} ${name} ${instance}`));
   for (const name of ["acceleratorDrained", "acceleratorLost"] as const)
     scheduler.on(name, ({ acceleratorName, atNs }) => told.push(`${atNs} ${name} ${acceleratorName}`));
-  /** What was kept back arrives, in order; those of one type alone if one is named. */
-  const deliver = (type?: ExecutorEvent["type"]) => {
-    const arriving = keptBack.filter((event) => type === undefined || event.type === type);
-    for (const event of arriving) {
-      keptBack.splice(keptBack.indexOf(event), 1);
-      hand(event);
-    }
-  };
+  return told;
+}
+
+/** Three accelerators of 1000 bytes, operators of 50 ns, and transfers that are overdue 1000 ns after their last step. */
+export function overdueWorld(trouble: Trouble, options: Partial<SliceSchedulerOptions> = {}) {
+  const time = new SimulatedTime();
+  const { movesNs = 110 } = trouble;
+  const movesOf = typeof movesNs === "number" ? (transfer: number) => (transfer === 0 ? movesNs : 110) : movesNs;
+  const transferNs = ({ transfer }: VirtualTransfer) => movesOf(transfer);
+  const executor = virtualExecutor({ seed: 1, time, operatorNs: () => 50, transferNs });
+  const { relayed, sent, deliver, again } = troubled(executor, trouble);
+  const accelerators = ["a0", "a1", "a2"].map((name) => ({ name, kind: "demo", hbmBytes: 1000 }));
+  const scheduler = new SliceScheduler({
+    cluster: { accelerators, defaultLink: { latencyNs: 10, bytesPerSecond: 1e9 } },
+    executor: relayed,
+    arbitration: { deadlineMinNs: DEADLINE_MIN_NS, deadlineFactor: 2 },
+    ...options,
+  });
+  const told = linesOf(scheduler);
   const atRest = () => {
     scheduler.validate();
     const { requests, instances, issuedOperators, accelerators } = scheduler.stats();
@@ -136,7 +148,7 @@ export function overdueWorld(trouble: Trouble, options: Partial<SliceSchedulerOp
     sent,
     told,
     deliver,
-    again: (event: ExecutorEvent) => hand(event),
+    again,
     atRest,
     pass: scheduler.register(pass),
     make: scheduler.register(maker("make", 0)),

@@ -48,11 +48,12 @@ export function findStandstill(graph: GlobalMappingGraph, scheduler: Scheduler, 
   const quarantined = [...graph.transfers()].filter(({ state }) => state === "quarantined");
   const keepers = new Set(quarantined.map(({ tensor }) => tensor.producer.instance.request));
   const free = requestsThatMove(graph);
-  // Nobody can count on what only a quarantined transfer keeps; it gives way to nobody either.
+  // Nobody can count on what only a quarantined transfer keeps; it gives way to nobody either. Nor does who holds nothing.
   const dead = new Set<number>();
   for (const request of graph.claims.placed()) {
     if (mayRelease(request, keepers.has(request))) free.add(request.id);
     else if (keepers.has(request) && !isRunning(request)) dead.add(request.id);
+    else if (graph.claims.memorySafety === "predicted" && !holdsMemory(request)) dead.add(request.id);
   }
   // Whoever waits for somebody who may yet give way is not stuck, nor is whoever waits for him.
   for (let before = -1; before !== blocked.size; ) {

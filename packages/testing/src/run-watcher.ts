@@ -43,6 +43,8 @@ interface WatchedInstance {
   /** Where all operators issued so far, or since the last loss, may be by them; one at least is left. */
   partitions: readonly CompiledPartition[];
   outcome: Outcome | null;
+  /** Results of it were lost after its outcome, and are made again. */
+  runsAgain: boolean;
 }
 
 /**
@@ -103,6 +105,7 @@ export class RunWatcher {
       allowed: template.partitions.filter((partition) => partitions?.includes(partition.name) ?? true),
       partitions: template.partitions.filter((partition) => partitions?.includes(partition.name) ?? true),
       outcome: null,
+      runsAgain: false,
     });
   }
 
@@ -151,7 +154,9 @@ export class RunWatcher {
     // After a loss its results may be needed again.
     const isAgain = issues[notice.operator]?.losses !== this.#losses && issues[notice.operator]?.losses !== -1;
     if (states[notice.operator] !== "unissued" && !isAgain) this.#violated(`${words} was issued twice`, "doubled");
-    if (outcome !== null && !(isAgain && outcome === "done"))
+    // Whatever became of the instance: others may read what it had made.
+    if (outcome !== null && isAgain) instance.runsAgain = true;
+    if (outcome !== null && !instance.runsAgain)
       this.#violated(`${words} was issued after the instance was ${outcome}`);
     issues[notice.operator] = { accelerator: notice.accelerator, losses: this.#losses };
     instance.states[notice.operator] = "issued";

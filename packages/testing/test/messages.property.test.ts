@@ -27,8 +27,8 @@ test("reports that are late, doubled and out of order break nothing: every insta
       seen.early += stats.earlyEvents;
       seen.done += outcomes.filter((outcome) => outcome === "done").length;
       expect(outcomes.filter((outcome) => outcome === null)).toHaveLength(refusals.length);
-      // Nothing failed that only a message held up.
-      expect(outcomes).not.toContain("failed");
+      // Nothing failed that only a message held up; what needs a cancelled instance has to.
+      if (!outcomes.includes("cancelled")) expect(outcomes).not.toContain("failed");
     }),
     { numRuns: RUNS },
   );

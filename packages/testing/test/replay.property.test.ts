@@ -11,6 +11,9 @@ function bytesOf({ log, recorded, outcomes, refusals, executorStats, stats }: Ru
   return JSON.stringify({ log, recorded, outcomes, refusals, executorStats, stats });
 }
 
+/** Suspicions and tries are answers like all others. */
+const health = { faultsToSuspect: 2, probeNs: 20, silentNsMin: 400 };
+
 test(
   "the same options give the same run, byte for byte, with noise, cancels and faults",
   async () => {
@@ -58,11 +61,12 @@ test(
     await fc.assert(
       fc.asyncProperty(worlds({ cancels: true }), faults(), async (world, broken) => {
         const { cluster, scheduling = {}, arbitration = {} } = world;
-        const core = new MasterCore({ cluster, scheduling, arbitration });
+        const core = new MasterCore({ cluster, scheduling, arbitration, health, manifest: { probes: true } });
         let replayed = 0;
         await runWorkload({
           ...world,
           faults: broken,
+          health,
           validate: false,
           onQuiet: ({ recorded, executor }) => {
             for (; replayed < recorded.length; replayed++) {

@@ -273,6 +273,7 @@ async function runWith(world: RunOptions, outages: readonly Outage[], drawn: Mod
     arbitration: world.arbitration ?? {},
     memorySafety,
     scheduling: scheduling(),
+    health: false,
   });
   const stateOf = ({ graph, scheduler }: MasterCore) => [graph.hash(), JSON.stringify(scheduler.estimators.save())];
   let replayed = 0;

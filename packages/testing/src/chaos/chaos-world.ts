@@ -1,5 +1,6 @@
 import type { MessageFaults, Outage, VirtualFaults } from "@slicescheduler/executor";
-import type { ClusterSpec } from "@slicescheduler/gmg";
+import type { ClusterSpec, TemplateSpec } from "@slicescheduler/gmg";
+import type { Durations } from "../durations.ts";
 import { unitOf } from "../hash.ts";
 import type { RunOptions } from "../run-workload.ts";
 import { safetyWorld } from "../safety-world.ts";
@@ -8,13 +9,16 @@ import type { Workload } from "../workloads.ts";
 /** A nanosecond of the small worlds of this package is so long here: operators take tenths of seconds. */
 const SCALE = 1e7;
 
-/** How often the small workload comes, one behind the other. */
-const REPEATS = 24;
-
-/** From one coming to the next; most of a small workload fits in it. */
-const PERIOD_NS = 600 * SCALE;
-
 const SECOND_NS = 1e9;
+
+/** About how long a world is under load. */
+const LOAD_NS = 150 * SECOND_NS;
+
+/** How often the small workload comes at least, one behind the other. */
+const REPEATS_MIN = 4;
+
+/** From one coming to the next at least; its own instances come within this time, or a little more. */
+const PERIOD_NS_MIN = 4 * SECOND_NS;
 
 /** How long it takes to put a dead accelerator right. */
 const REPAIR_NS = 40 * SECOND_NS;
@@ -61,15 +65,19 @@ export function chaosWorld(seed: number): ChaosWorld {
   });
   const { cluster, templates, workload, durations, operatorCv = 0, transferCv = 0, scheduling = {} } = small;
   const { memoryPatienceNs, ...policy } = scheduling;
+  const truth: Durations = {
+    tableNs: (durations?.tableNs ?? [10]).map((ns) => ns * SCALE),
+    perSymbolNs: (durations?.perSymbolNs ?? 1) * SCALE,
+  };
+  // So that a single accelerator would do: who waits long waits because of a fault.
+  const periodNs = Math.max(PERIOD_NS_MIN, Math.ceil(serialNs(workload, templates, truth)));
+  const repeats = Math.max(REPEATS_MIN, Math.ceil(LOAD_NS / periodNs));
   return {
     cluster: slowed(cluster),
     templates,
-    workload: repeated(workload),
+    workload: repeated(workload, repeats, periodNs),
     seed,
-    durations: {
-      tableNs: (durations?.tableNs ?? [10]).map((ns) => ns * SCALE),
-      perSymbolNs: (durations?.perSymbolNs ?? 1) * SCALE,
-    },
+    durations: truth,
     operatorCv: Math.min(operatorCv, 0.5),
     transferCv: Math.min(transferCv, 0.5),
     scheduling: {
@@ -86,7 +94,7 @@ export function chaosWorld(seed: number): ChaosWorld {
       quarantineNsMax: 5 * SECOND_NS,
       retriesPerInstanceMax: Math.floor(4 * draw(3)),
     },
-    ...faultsOf(new Set(kinds), cluster, draw),
+    ...faultsOf(new Set(kinds), cluster, repeats * periodNs, draw),
     validate: false,
     kinds,
     resumeAfterNs: 20 * SECOND_NS,
@@ -96,9 +104,9 @@ export function chaosWorld(seed: number): ChaosWorld {
 function faultsOf(
   kinds: ReadonlySet<ChaosKind>,
   { accelerators }: ClusterSpec,
+  endNs: number,
   draw: (...what: readonly number[]) => number,
 ): Pick<RunOptions, "faults" | "messages" | "outages"> {
-  const endNs = REPEATS * PERIOD_NS;
   const time = (what: number) => Math.floor(endNs * draw(4, what));
   const lasts = (what: number) => 1 + Math.floor(10 * SECOND_NS * draw(5, what));
   const accelerator = (what: number) => Math.floor(accelerators.length * draw(6, what));
@@ -163,16 +171,34 @@ function slowed(cluster: ClusterSpec): ClusterSpec {
   };
 }
 
+/** All operators one after the other, each as slow as they get. */
+function serialNs({ instances }: Workload, templates: readonly TemplateSpec[], durations: Durations): number {
+  const slowestNs = Math.max(...durations.tableNs);
+  let sumNs = 0;
+  for (const { template, symbols } of instances) {
+    const operators = templates.find(({ name }) => name === template)?.operators.length ?? 0;
+    const symbolsNs = Object.values(symbols).reduce((sum, value) => sum + value * durations.perSymbolNs, 0);
+    sumNs += operators * (slowestNs + symbolsNs);
+  }
+  return sumNs;
+}
+
 /** The same again and again; each has requests of its own. Instances stay ordered by time. */
-function repeated({ requests, instances }: Workload): Workload {
-  const at = (ns: number, repeat: number) => ns * SCALE + repeat * PERIOD_NS;
-  const repeats = Array.from({ length: REPEATS }, (_, repeat) => repeat);
+function repeated({ requests, instances }: Workload, times: number, periodNs: number): Workload {
+  const at = (ns: number, repeat: number) => ns * SCALE + repeat * periodNs;
+  const repeats = Array.from({ length: times }, (_, repeat) => repeat);
+  // What nobody reads is given back at the very end, and would keep its memory all the time.
+  const isRead = (writer: number, name: string) =>
+    instances.some(({ inputs }) =>
+      Object.values(inputs).some(({ instance, output }) => instance === writer && output === name),
+    );
   const all = repeats.flatMap((repeat) =>
     instances.map((instance, index) => ({
       key: [repeat, index] as const,
       instance: {
         ...instance,
         atNs: at(instance.atNs, repeat),
+        retain: instance.retain.filter((name) => isRead(index, name)),
         cancelAtNs: instance.cancelAtNs === null ? null : at(instance.cancelAtNs, repeat),
         request: instance.request === null ? null : instance.request + repeat * requests.length,
       },

@@ -50,7 +50,7 @@ test("a manifest says what is checked, and no two checks have one name", () => {
   const most = namesOf({ ...manifest, holdsData: true });
   expect(new Set(most).size).toBe(most.length);
   expect(most.filter((name) => fewest.includes(name))).toEqual(fewest);
-  expect(most.length - fewest.length).toBe(13);
+  expect(most.length - fewest.length).toBe(15);
 });
 
 test("a backend in real time that falls silent fails after the limit, with the rule and what was missing", async () => {

@@ -7,6 +7,7 @@ import { memoryChecks } from "./checks/memory.ts";
 import { mixtureChecks } from "./checks/mixture.ts";
 import { openingChecks } from "./checks/opening.ts";
 import { orderChecks } from "./checks/order.ts";
+import { probeChecks } from "./checks/probes.ts";
 import { refusalChecks } from "./checks/refusals.ts";
 import { transferEndChecks } from "./checks/transfer-ends.ts";
 import { transferChecks } from "./checks/transfers.ts";
@@ -25,7 +26,7 @@ const SECTIONS: Readonly<Record<string, readonly Check[]>> = {
   "wrong instructions": refusalChecks,
   events: eventChecks,
   failures: failureChecks,
-  accelerators: acceleratorChecks,
+  accelerators: [...acceleratorChecks, ...probeChecks],
   clock: clockChecks,
   "all together": mixtureChecks,
 };

@@ -55,4 +55,10 @@ export interface ConformanceOptions {
 }
 
 /** A feature that a manifest states or not. */
-export type Feature = "failsOperators" | "failsTransfers" | "losesAccelerators" | "keepsAccounts" | "holdsData";
+export type Feature =
+  | "failsOperators"
+  | "failsTransfers"
+  | "losesAccelerators"
+  | "probes"
+  | "keepsAccounts"
+  | "holdsData";

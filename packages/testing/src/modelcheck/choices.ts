@@ -6,8 +6,10 @@ import type { WorldChoice } from "./small-worlds.ts";
 const ACCELERATORS_MAX = 3;
 const TRANSFERS_MAX = 4;
 const INSTANCES_MAX = 3;
+/** With more of them, the set `"default"` has fewer worlds of a base. */
+const MANY_OPERATORS = 3;
 
-/** `"few"`: shapes of two operators; `"default"`; `"all"`: every combination. */
+/** `"few"`: shapes of two operators; `"default"`: what is searched to its end in a few minutes; `"all"`: every combination. */
 export type WorldSet = "few" | "default" | "all";
 
 interface Base {
@@ -53,34 +55,52 @@ function basesOf(shapes: readonly Shape[]): Base[] {
   return bases;
 }
 
-/** Every base, each alone in every other respect. */
+/** Every base in every other respect alone, as a rule; with many operators in fewer of them, since the worlds are larger. */
 function someOf(bases: readonly Base[]): WorldChoice[] {
-  return bases.flatMap((base) => {
-    const most = Math.min(INSTANCES_MAX, Math.floor(TRANSFERS_MAX / base.transfers));
-    const two = Math.min(2, most);
-    const choices: WorldChoice[] = [];
-    for (const fault of FAULTS) {
-      choices.push(
-        choiceOf(base, { instances: two, fault }),
-        choiceOf(base, { instances: two, fault, issuedAheadMax: 1 }),
-      );
-      choices.push(choiceOf(base, { instances: 1, fault, channel: "inOrder" }));
-      if (fault !== "acceleratorLost") choices.push(choiceOf(base, { instances: 1, fault, channel: "perAccelerator" }));
-      choices.push(choiceOf(base, { fault, partitions: 2 }));
-      choices.push(choiceOf(base, { fault, chained: true }));
-    }
-    for (const channel of CHANNELS)
-      choices.push(choiceOf(base, { instances: two, urgentLast: two > 1, channel, issuedAheadMax: 1 }));
-    for (const channel of ["immediate", "perAccelerator"] satisfies Channel[])
-      choices.push(choiceOf(base, { instances: two, urgentLast: two > 1, channel }));
-    choices.push(choiceOf(base, { instances: most }), choiceOf(base, { instances: most, memory: "ample" }));
-    choices.push(choiceOf(base, { instances: two, memory: "close", channel: "inOrder" }));
-    choices.push(choiceOf(base, { instances: two, channel: "perAccelerator", issuedAheadMax: 1 }));
-    choices.push(choiceOf(base, { chained: true, channel: "perAccelerator" }));
-    for (const wide of [{ copyEngines: 2 }, { sharedLink: true }, { copyEngines: 2, sharedLink: true }])
-      choices.push(choiceOf(base, { instances: two, memory: "ample", ...wide }));
-    return choices;
-  });
+  return bases.flatMap((base) => (base.shape.reads.length > MANY_OPERATORS ? fewerOf(base) : someOfOne(base)));
+}
+
+function someOfOne(base: Base): WorldChoice[] {
+  const most = instancesMax(base);
+  const two = Math.min(2, most);
+  const choices: WorldChoice[] = [];
+  for (const fault of FAULTS) {
+    choices.push(choiceOf(base, { instances: two, fault }));
+    if (fault === null || fault === "cancel")
+      choices.push(choiceOf(base, { instances: two, fault, issuedAheadMax: 1 }));
+    choices.push(choiceOf(base, { fault, channel: "inOrder" }));
+    if (fault !== "acceleratorLost") choices.push(choiceOf(base, { fault, channel: "perAccelerator" }));
+    choices.push(choiceOf(base, { fault, partitions: 2 }));
+    choices.push(choiceOf(base, { fault, chained: true }));
+  }
+  for (const channel of CHANNELS) {
+    const urgent = { instances: two, urgentLast: two > 1, channel };
+    choices.push(choiceOf(base, urgent), choiceOf(base, { ...urgent, issuedAheadMax: 1 }));
+  }
+  choices.push(choiceOf(base, { instances: most }), choiceOf(base, { instances: most, memory: "ample" }));
+  choices.push(choiceOf(base, { instances: two, memory: "close", channel: "inOrder" }));
+  choices.push(choiceOf(base, { instances: two, channel: "perAccelerator", issuedAheadMax: 1 }));
+  choices.push(choiceOf(base, { chained: true, channel: "perAccelerator" }));
+  for (const wide of [{ copyEngines: 2 }, { sharedLink: true }, { copyEngines: 2, sharedLink: true }])
+    choices.push(choiceOf(base, { instances: two, memory: "ample", ...wide }));
+  return choices;
+}
+
+function fewerOf(base: Base): WorldChoice[] {
+  const instances = Math.min(2, instancesMax(base));
+  const choices: WorldChoice[] = [];
+  for (const fault of FAULTS) choices.push(choiceOf(base, { instances, fault }));
+  for (const fault of FAULTS) choices.push(choiceOf(base, { fault, channel: "inOrder" }));
+  const overtaken = base.transfers < TRANSFERS_MAX ? ([null, "cancel", "transferFails"] as const) : [null];
+  for (const fault of overtaken) choices.push(choiceOf(base, { fault, channel: "perAccelerator" }));
+  for (const fault of ["cancel", "acceleratorLost"] as const) choices.push(choiceOf(base, { fault, chained: true }));
+  for (const channel of ["immediate", "perAccelerator"] as const)
+    choices.push(choiceOf(base, { instances, urgentLast: instances > 1, channel, issuedAheadMax: 1 }));
+  return choices;
+}
+
+function instancesMax({ transfers }: Base): number {
+  return Math.min(INSTANCES_MAX, Math.floor(TRANSFERS_MAX / transfers));
 }
 
 /**
@@ -90,7 +110,7 @@ function someOf(bases: readonly Base[]): WorldChoice[] {
 function allOf(bases: readonly Base[]): WorldChoice[] {
   return bases.flatMap((base) => {
     const choices: WorldChoice[] = [];
-    const most = Math.min(INSTANCES_MAX, Math.floor(TRANSFERS_MAX / base.transfers));
+    const most = instancesMax(base);
     for (const channel of CHANNELS) {
       for (const fault of FAULTS) {
         if (fault === "acceleratorLost" && channel === "perAccelerator") continue;

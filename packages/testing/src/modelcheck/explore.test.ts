@@ -47,6 +47,32 @@ test("nothing breaks in any order: four transfers between three accelerators, ca
   expect(compared).toBeGreaterThan(0);
 });
 
+const shapeOf = (name: string) => SHAPES.find((shape) => shape.name === name) as Shape;
+
+test.each<[string, Partial<WorldChoice>]>([
+  [
+    "work gives way to more urgent work, and is heard to be back before its transfers are heard to be off",
+    { shape: shapeOf("chain"), layouts: [[0, 1, 0]], instances: 2, urgentLast: true, channel: "perAccelerator" },
+  ],
+  [
+    "an accelerator is lost and comes back between two instances of a request that keeps a result on another one",
+    { shape: shapeOf("fanOut"), layouts: [[0, 1, 1]], chained: true, channel: "immediate", fault: "acceleratorLost" },
+  ],
+  [
+    "all transfers become overdue, while what was heard of them waits for what it follows from",
+    { shape: shapeOf("chain"), layouts: [[0, 1, 0]], channel: "perAccelerator", fault: "timePasses" },
+  ],
+  [
+    "an instance is cancelled while what was heard of it waits for what it follows from",
+    { shape: shapeOf("longChain"), layouts: [[0, 1, 1, 0]], channel: "perAccelerator", fault: "cancel" },
+  ],
+])("found once: %s", (_, choice) => {
+  const { complete, found, states } = explore(smallWorldOf({ ...ALONE, ...choice }), { newArbiter });
+  expect(found?.story ?? []).toEqual([]);
+  expect(complete).toBe(true);
+  expect(states).toBeGreaterThan(200);
+});
+
 test("the states are those that real machines come to along every way, one by one", () => {
   const world = smallWorldOf({ ...ALONE, fault: "cancel" });
   const { states, transitions } = explore(world);

@@ -31,6 +31,27 @@ export const BROKEN_FAILURES: readonly BrokenBackend[] = [
     create: retelling("transferFailed", () => []),
   },
   {
+    fault: "answers no probe",
+    check: "accelerators: a probe of an accelerator that is in order is answered, by its number, and finds it healthy",
+    seen: /nothing is left to happen/,
+    create: retelling("probed", () => []),
+  },
+  {
+    fault: "takes whatever it is asked for broken",
+    check: "accelerators: a probe of an accelerator that is in order is answered, by its number, and finds it healthy",
+    seen: /probe 7, not healthy/,
+    create: retelling("probed", (event) => [{ ...event, healthy: false }]),
+  },
+  {
+    fault: "gives nothing up",
+    check:
+      "accelerators: an accelerator that is given up ends as one that is lost, and returns empty; work elsewhere goes on",
+    seen: /nothing is left to happen/,
+    create: relayed(() => ({
+      execute: (instructions, pass) => pass(instructions.filter(({ type }) => type !== "giveUp")),
+    })),
+  },
+  {
     fault: "tells nothing of a lost accelerator",
     check: "accelerators: an accelerator that is lost takes its queue along without a word; work elsewhere goes on",
     seen: /nothing is left to happen/,

@@ -27,6 +27,7 @@ export const openingChecks: readonly Check[] = [
         failsOperators: [backend.failOperator],
         failsTransfers: [backend.failTransfer],
         losesAccelerators: [backend.loseAccelerator, backend.returnAccelerator],
+        probes: [],
         keepsAccounts: [executor.stats],
         holdsData: [backend.read],
       };
