@@ -11,6 +11,10 @@ export interface ChooserOptions {
   readonly policy: SchedulingPolicy;
   /** Operators laid by one decision. */
   readonly batchOperatorsMax: number;
+  /** Of the simulator. Default 1 s. */
+  readonly agingNs?: number | undefined;
+  /** Of the simulator. Default 4 s. */
+  readonly reserveNs?: number | undefined;
 }
 
 /** A placement, or where the candidate that came nearest ran out of memory. */
@@ -30,7 +34,7 @@ export class Chooser {
     this.#graph = graph;
     this.#options = options;
     this.#isPredicted = graph.claims.memorySafety === "predicted";
-    this.#ground = new TrialGround(graph, predictor, simulator, this.#isPredicted);
+    this.#ground = new TrialGround(graph, predictor, simulator, this.#isPredicted, turnNs(options));
   }
 
   /** @param options Where the operator could be laid, at least one of them with memory. */
@@ -102,6 +106,11 @@ export class Chooser {
       };
     });
   }
+}
+
+/** A transfer that reserves from the start gets no other turn by that. */
+function turnNs({ agingNs = 1e9, reserveNs = 4e9 }: ChooserOptions): number {
+  return reserveNs === 0 ? agingNs : Math.min(agingNs, reserveNs);
 }
 
 function lesser(a: PredictedShortage, b: PredictedShortage): PredictedShortage {

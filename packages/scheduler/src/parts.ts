@@ -17,12 +17,6 @@ interface Move {
 }
 
 /**
- * A waiting transfer gets another turn by time alone only after the arbiter's `agingNs`, 1 s by default, and then events elsewhere decide when. No
- * transfer waits longer than all those of its part take together, so below this they are out of the question.
- */
-const MOVING_NS_MAX = 500e6;
-
-/**
  * Accelerators that nothing issued connects, by a transfer or a link that transfers share, have nothing to do with each other: what is laid on some
  * ends when it would if the others did not exist. So a candidate is tried on its own part of the cluster.
  */
@@ -31,13 +25,17 @@ export class Parts {
   readonly #transferNs: TransferNs;
   /** Accelerators, then links: each belongs to the part of its parent. */
   readonly #parent: Int32Array;
+  /** No transfer waits longer than all those of its part take together: below this none gets another turn by time alone. */
+  readonly #turnNs: number;
   readonly #moves: Move[] = [];
   /** When the oldest intent became one. */
   #oldestIntentNs = Number.POSITIVE_INFINITY;
 
-  constructor(graph: GlobalMappingGraph, transferNs: TransferNs) {
+  /** @param turnNs A waiting transfer gets another turn by time alone no sooner than after this, and then events elsewhere decide when. */
+  constructor(graph: GlobalMappingGraph, transferNs: TransferNs, turnNs: number) {
     this.#graph = graph;
     this.#transferNs = transferNs;
+    this.#turnNs = turnNs;
     const { accelerators, linkCapacity } = graph.cluster;
     this.#parent = new Int32Array(accelerators.length + linkCapacity.length);
   }
@@ -80,7 +78,7 @@ export class Parts {
     for (const move of this.#moves) if (parts.has(this.#root(move.source))) moves.push(move);
     let movingNs = Math.max(0, nowNs - this.#oldestIntentNs);
     for (const { source, destination, bytes } of moves) movingNs += this.#transferNs(source, destination, bytes);
-    return movingNs > MOVING_NS_MAX ? null : parts;
+    return movingNs >= this.#turnNs ? null : parts;
   }
 
   /** The part of an accelerator, as `concerning` names it. */

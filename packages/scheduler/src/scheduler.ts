@@ -112,6 +112,8 @@ export class Scheduler {
     this.#chooser = new Chooser(graph, this.predictor, simulator, {
       policy,
       batchOperatorsMax: options.batchOperatorsMax ?? 8,
+      agingNs: options.agingNs,
+      reserveNs: options.reserveNs,
     });
     const { slices = {} } = options;
     this.#gate = slices === false ? null : new SliceGate(graph, this.predictor, this.#forecast(), slices);

@@ -40,6 +40,7 @@ const worlds = fc.record({
     { minLength: 20, maxLength: 90 },
   ),
   slices: fc.boolean(),
+  agingNs: fc.constantFrom(1e9, 1e9, 3000),
 });
 
 type World = typeof worlds extends fc.Arbitrary<infer T> ? T : never;
@@ -152,7 +153,7 @@ class Whole {
   readonly #simulator: Simulator;
   readonly #reconstruction: Reconstruction;
 
-  constructor(graph: GlobalMappingGraph, { predictor }: Scheduler) {
+  constructor(graph: GlobalMappingGraph, { predictor }: Scheduler, agingNs: number) {
     const { accelerators, linkCapacity } = graph.cluster;
     this.#simulator = new Simulator({
       topology: {
@@ -162,16 +163,33 @@ class Whole {
         route: (source, destination) => graph.cluster.route(source, destination),
       },
       transferNs: (source, destination, bytes) => predictor.transferNs(source, destination, bytes),
+      agingNs,
     });
     this.#reconstruction = new Reconstruction(graph, predictor, this.#simulator);
   }
 
   score({ nowNs, batch }: Round, { partition }: Candidate, rankMax: number): number | null {
     this.#reconstruction.begin(nowNs, batch, rankMax);
+    this.#simulator.run();
+    const before = this.#urgentEndsNs();
+    this.#reconstruction.begin(nowNs, batch, rankMax);
     this.#reconstruction.lay(batch, partition);
     const { outcome, scoreNs, simulatedOperators } = this.#simulator.run();
     this.simulated += simulatedOperators;
-    return outcome === "finished" ? scoreNs : null;
+    if (outcome !== "finished") return null;
+    if (batch[0]?.rank !== 0) return scoreNs;
+    let delaysNs = 0;
+    for (const [operator, endNs] of this.#urgentEndsNs())
+      delaysNs += Math.max(0, endNs - (before.get(operator) ?? endNs));
+    return scoreNs + delaysNs / batch.length;
+  }
+
+  #urgentEndsNs(): Map<OperatorNode, number> {
+    const ends = new Map<OperatorNode, number>();
+    for (const [handle, operator] of this.#reconstruction.operators()) {
+      if (operator.rank === 0 && operator.startedNs < 0) ends.set(operator, this.#simulator.doneNs(handle));
+    }
+    return ends;
   }
 }
 
@@ -213,11 +231,12 @@ test("a candidate tried on its own part of the cluster scores as on all of it, a
       const scheduler: Scheduler = new Scheduler(graph, {
         ...(world.slices ? {} : { slices: false }),
         simulatedOperatorsPerMs: 1e9,
+        agingNs: world.agingNs,
         batchOperatorsMax: 3,
         policy: {
           name: "checked",
           choose: (round) => {
-            whole ??= new Whole(graph, scheduler);
+            whole ??= new Whole(graph, scheduler, world.agingNs);
             return checked(() => whole as Whole, world.slices, round);
           },
         },

@@ -1,5 +1,6 @@
 import type { CompiledPartition, GlobalMappingGraph, OperatorNode } from "@slicescheduler/gmg";
 import type { Simulator } from "@slicescheduler/simulator";
+import { Delays } from "./delays.ts";
 import { LeastCompletion } from "./least-completion.ts";
 import { Parts } from "./parts.ts";
 import { type DurationModel, type PredictedShortage, Reconstruction } from "./reconstruction.ts";
@@ -16,18 +17,29 @@ export class TrialGround {
   readonly simulator: Simulator;
   readonly reconstruction: Reconstruction;
   readonly least: LeastCompletion;
+  readonly delays: Delays;
   /** Null where memory is simulated: what runs out of it anywhere stops everything. */
   readonly parts: Parts | null;
 
-  /** @param isPredicted Whether memory is simulated. */
-  constructor(graph: GlobalMappingGraph, durations: DurationModel, simulator: Simulator, isPredicted: boolean) {
+  /**
+   * @param isPredicted Whether memory is simulated.
+   * @param turnNs After this a transfer that waits may get another turn, by the simulator's options.
+   */
+  constructor(
+    graph: GlobalMappingGraph,
+    durations: DurationModel,
+    simulator: Simulator,
+    isPredicted: boolean,
+    turnNs: number,
+  ) {
     this.simulator = simulator;
     this.reconstruction = new Reconstruction(graph, durations, simulator, {
       memory: isPredicted ? "exact" : "unbounded",
     });
     this.least = new LeastCompletion(graph, durations);
+    this.delays = new Delays(simulator, this.reconstruction);
     const transferNs = durations.transferNs.bind(durations);
-    this.parts = isPredicted ? null : new Parts(graph, transferNs);
+    this.parts = isPredicted ? null : new Parts(graph, transferNs, turnNs);
   }
 }
 
@@ -59,13 +71,17 @@ export class Trial {
     this.#onSimulated = onSimulated;
   }
 
-  /** The average completion of the batch's operators, in ns of the run's time; null once it must exceed `abandonAboveNs`. */
+  /**
+   * The average completion of the batch's operators, in ns of the run's time; null once it must exceed `abandonAboveNs`. What a batch of the
+   * most urgent class delays of that class counts as if it were its own delay.
+   */
   score(partition: CompiledPartition, abandonAboveNs: number): number | null {
     const known = this.#scores.get(partition);
     if (known !== undefined) return known > abandonAboveNs ? null : known;
     const outcome = this.#run(partition, abandonAboveNs);
     if (outcome !== "finished") return null;
-    const scoreNs = this.#ground.simulator.score();
+    const { simulator, delays } = this.#ground;
+    const scoreNs = simulator.score() + (this.#isUrgent ? delays.totalNs / this.#batch.length : 0);
     this.#scores.set(partition, scoreNs);
     return scoreNs;
   }
@@ -118,6 +134,11 @@ export class Trial {
       reconstruction.begin(nowNs, this.#batch, rankMax, (accelerator) => wanted.has(parts.partOf(accelerator)));
     }
     this.#held = wanted;
+    if (this.#isUrgent) this.#ground.delays.begin();
+  }
+
+  get #isUrgent(): boolean {
+    return this.#batch[0]?.rank === 0;
   }
 }
 

@@ -80,7 +80,9 @@ export class ReportOrder {
   #isBusy({ accelerator, issueNumber }: OperatorNode): boolean {
     const running = this.#running.get(accelerator);
     if (running === undefined || running.issueNumber === issueNumber) return false;
-    return this.#graph.issued(running.issueNumber) === running && running.startedNs >= 0;
+    // It may have been lost, and run elsewhere now.
+    const isThere = running.accelerator === accelerator && running.startedNs >= 0;
+    return isThere && this.#graph.issued(running.issueNumber) === running;
   }
 
   /** What took its memory was freed before, and that may not have been heard. Where memory is guaranteed there is room in any case. */

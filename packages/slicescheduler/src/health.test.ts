@@ -230,3 +230,32 @@ test("the options are checked, everything at once", () => {
   expect(() => world({ health: { probesMax: 0, silentFactor: 0 } })).toThrow(/2 fault/);
   expect(() => world({ health: { probeMs: 5 } as never })).toThrow(/health\.probeMs: there is no such option/);
 });
+
+test("what ran on an accelerator before it was lost, and runs elsewhere now, keeps nobody waiting there", () => {
+  const time = new SimulatedTime();
+  const outages = [{ accelerator: "a0", lostNs: 50, backNs: 60 }];
+  const executor = virtualExecutor({ seed: 1, time, operatorNs: () => 100, outages });
+  const scheduler = new SliceScheduler({
+    cluster: { accelerators: ["a0", "a1"].map((name) => ({ name, kind: "demo", hbmBytes: 1000 })) },
+    executor,
+  });
+  const single = scheduler.register(
+    defineTemplate({
+      name: "single",
+      symbols: [],
+      operators: [{ name: "run", outputs: { out: { shape: [10], dtype: "uint8" } } }],
+      outputs: { out: "run.out" },
+      partitions: ["a0", "a1"].map((name) => ({ name, accelerators: [name], layout: [0] })),
+    }),
+  );
+  const started: string[] = [];
+  scheduler.on("operatorStarted", ({ instance, acceleratorName, atNs }) =>
+    started.push(`${instance} on ${acceleratorName} at ${atNs}`),
+  );
+  scheduler.submit(single, { symbols: {} });
+  time.run(60);
+  scheduler.submit(single, on("a0"));
+  time.run();
+  expect(started).toEqual(["0 on a0 at 0", "0 on a1 at 50", "1 on a0 at 60"]);
+  expect(scheduler.stats().earlyEvents).toBe(0);
+});

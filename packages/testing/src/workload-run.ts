@@ -97,6 +97,9 @@ export class WorkloadRun {
     const found = [...this.found(), ...leftOver(scheduler, executor), ...this.#leaked(), ...this.#standstills()];
     // Predictions may be wrong: then an allocation is refused, and the work behind it tried again or failed.
     if (memorySafety !== "predicted") found.push(...overCapacity(executor, plantedCluster(cluster, plant)));
+    const { earlyEvents } = scheduler.stats();
+    if (this.#options.messages === undefined && earlyEvents > 0)
+      found.push({ kind: "broken", words: `${earlyEvents} reports waited, although all came in order`, amount: 1 });
     if (found.length === 0) this.#validate();
     return found;
   }
