@@ -9,7 +9,7 @@ export {
   Reconstruction,
   type ReconstructionOptions,
 } from "./reconstruction.ts";
-export { Scheduler, type SchedulerOptions } from "./scheduler.ts";
+export { Scheduler, type SchedulerOptions, type UrgentLack } from "./scheduler.ts";
 export type { SliceOptions } from "./slices.ts";
 export type { QuotaReached, TenantOptions } from "./tenants.ts";
 export type {

@@ -44,6 +44,11 @@ export class IssuedCounts {
     return sum;
   }
 
+  /** Whether some accelerator has fewer than so many, of a class and all more urgent ones. */
+  hasRoom(rank: number, most: number): boolean {
+    return this.#counts.some((_counts, accelerator) => this.upTo(accelerator, rank) < most);
+  }
+
   #change(accelerator: AcceleratorIndex, rank: number, change: number): void {
     const counts = this.#counts[accelerator] as number[];
     while (counts.length <= rank) counts.push(0);

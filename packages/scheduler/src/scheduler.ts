@@ -17,7 +17,7 @@ import { isBlocked, MemoryPatience } from "./patience.ts";
 import { simulationGuided } from "./policies.ts";
 import { Predictor } from "./predictor.ts";
 import { Reconstruction } from "./reconstruction.ts";
-import { leastShortage } from "./shortages.ts";
+import { lackOf, leastShortage } from "./shortages.ts";
 import { SliceGate, type SliceOptions } from "./slices.ts";
 import { StarvationGuard } from "./starvation.ts";
 import { type TenantOptions, Tenants } from "./tenants.ts";
@@ -63,6 +63,16 @@ export interface SchedulerOptions extends BudgetOptions {
   /** Operators of one request that are taken back for more urgent work, over all its life. Default 16. */
   readonly preemptionsPerRequestMax?: number;
 }
+
+/** Memory that an urgent operator lacks where it lacks the least. */
+export interface UrgentLack {
+  readonly accelerator: AcceleratorIndex;
+  readonly rank: number;
+  readonly bytes: number;
+}
+
+/** Of the most urgent operators, so many are looked at that less urgent requests could make room for. */
+const URGENT_LOOKED_AT = 4;
 
 /** What a decision takes beside its simulation, in simulated operators. */
 const DECISION_OPERATORS = 100;
@@ -155,13 +165,11 @@ export class Scheduler {
     const { unscheduledFrontier } = this.#graph;
     let allWaitForMemory = true;
     this.#patience.look();
-    let issued = 0;
     let triedInVain = 0;
     /** Accelerators that nothing is placed anew on, since somebody has waited long for memory there. */
     const blocked = new Set<AcceleratorIndex>();
     for (let rank = 0; rank < unscheduledFrontier.classes; rank++) {
-      issued += this.#graph.issuedOfRank(rank);
-      if (issued >= this.#budget.operatorsMax) return null;
+      if (!this.#issued.hasRoom(rank, this.#budget.operatorsPerAccelerator)) return null;
       for (const operator of unscheduledFrontier.ofClass(rank)) {
         if (this.#mayBeTried(operator)) {
           if (triesAll ? this.isTurnOver : triedInVain++ === TRIED_IN_VAIN_MAX) return "later";
@@ -198,13 +206,19 @@ export class Scheduler {
     return this.#issued.upTo(accelerator, Number.POSITIVE_INFINITY) - this.#budget.operatorsPerAccelerator;
   }
 
-  /** Where the most urgent operator of the frontier lacks memory and how urgent it is; null when it waits for something else. */
-  lackOfMostUrgent(): { readonly accelerator: AcceleratorIndex; readonly rank: number } | null {
-    const [operator] = this.#graph.unscheduledFrontier;
-    if (operator === undefined || this.#graph.claims.memorySafety !== "guaranteed") return null;
-    if (!this.#patience.isHopeless(operator)) return null;
-    const shortage = leastShortage(this.#graph.placementOptions(operator));
-    return shortage === null ? null : { accelerator: shortage.accelerator, rank: operator.rank };
+  /** Of the most urgent operators of the frontier, those that lack memory: where and how much. */
+  lacksOfMostUrgent(): UrgentLack[] {
+    const lacks: UrgentLack[] = [];
+    if (this.#graph.claims.memorySafety !== "guaranteed" || this.#graph.unscheduledFrontier.classes === 1) return lacks;
+    let looked = 0;
+    for (const operator of this.#graph.unscheduledFrontier) {
+      if (looked++ === URGENT_LOOKED_AT) break;
+      if (!this.#patience.isHopeless(operator)) continue;
+      const shortage = leastShortage(this.#graph.placementOptions(operator));
+      if (shortage?.cause !== "room") continue;
+      lacks.push({ accelerator: shortage.accelerator, rank: operator.rank, bytes: lackOf(shortage) });
+    }
+    return lacks;
   }
 
   /** To be called before the first `decide` of a turn: whoever shares the event loop has had its own. */
@@ -252,10 +266,10 @@ export class Scheduler {
     this.#gate?.ended(operator);
   }
 
-  /** An issued operator is of another class now. */
-  operatorReranked(operator: OperatorNode): void {
+  /** An issued operator is of another class now. Tells whether it is to be taken back: it may run, and is to be held back again. */
+  operatorReranked(operator: OperatorNode): boolean {
     this.#issued.moved(operator);
-    this.#gate?.reranked(operator);
+    return this.#gate?.reranked(operator) ?? false;
   }
 
   copyArrived(accelerator: AcceleratorIndex): void {

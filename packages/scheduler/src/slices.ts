@@ -114,10 +114,11 @@ export class SliceGate {
     this.#forecastChanged(0);
   }
 
-  /** Its class has changed. */
-  reranked(operator: OperatorNode): void {
+  /** Its class has changed. Tells whether it was let go for the sake of one that does not need it any more. */
+  reranked(operator: OperatorNode): boolean {
     this.#forecastChanged(0);
     this.#dirty.add(operator.accelerator);
+    return operator.rank > 0 && this.#at(operator.accelerator).open.has(operator);
   }
 
   /** When to look again at the latest; Infinity for when something changes. */

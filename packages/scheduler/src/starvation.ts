@@ -1,8 +1,8 @@
 import type { GlobalMappingGraph, OperatorNode } from "@slicescheduler/gmg";
 import type { WaitingReason } from "./types.ts";
 
-/** Of what waits to be issued, so many of a class are looked at: others of the class go after them anyway. */
-const LOOKED_AT = 16;
+/** Of what has waited too long to be issued, so many of a class are asked why at a time, and then the ones after them. */
+const ASKED_MAX = 64;
 /** It is looked at so often in the time that nobody is to wait longer than. */
 const LOOKS_PER_BOUND = 4;
 
@@ -15,6 +15,8 @@ export class StarvationGuard {
   readonly #boundNs: number;
   readonly #reasonOf: (operator: OperatorNode, nowNs: number) => WaitingReason;
   #lookNs = 0;
+  /** By class, how many of those that have waited too long were asked already. */
+  readonly #asked: number[] = [];
 
   /** @param reasonOf Why an operator of the frontier is not issued. */
   constructor(
@@ -29,11 +31,12 @@ export class StarvationGuard {
 
   continueFrom(other: StarvationGuard): void {
     this.#lookNs = other.#lookNs;
+    this.#asked.push(...other.#asked);
   }
 
   /**
-   * Those that have waited too long; empty when it is not yet time to look. To be asked at every event: without any, nothing more urgent
-   * runs either. Linear in the less urgent operators issued.
+   * Those that have waited too long; empty when it is not yet time to look. To be asked at every event, once all is issued that may be: without any event,
+   * nothing more urgent runs either. Linear in the less urgent operators.
    */
   starving(nowNs: number): OperatorNode[] {
     if (nowNs < this.#lookNs) return [];
@@ -44,12 +47,13 @@ export class StarvationGuard {
     }
     const { unscheduledFrontier } = this.#graph;
     for (let rank = 1; rank < unscheduledFrontier.classes; rank++) {
-      let looked = 0;
-      for (const operator of unscheduledFrontier.ofClass(rank)) {
-        if (looked++ === LOOKED_AT) break;
-        if (nowNs - readySinceNs(operator) >= this.#boundNs && this.#isPassedOver(operator, nowNs))
-          starving.push(operator);
-      }
+      const late = [...unscheduledFrontier.ofClass(rank)].filter(
+        (operator) => nowNs - readySinceNs(operator) >= this.#boundNs,
+      );
+      const from = (this.#asked[rank] ?? 0) < late.length ? (this.#asked[rank] ?? 0) : 0;
+      const asked = late.slice(from, from + ASKED_MAX);
+      this.#asked[rank] = from + asked.length;
+      starving.push(...asked.filter((operator) => this.#isPassedOver(operator, nowNs)));
     }
     return starving;
   }

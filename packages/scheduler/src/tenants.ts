@@ -30,6 +30,11 @@ class Tenant {
   /** Requests that were opened; those that have gone are dropped when they are counted. */
   readonly #requests = new Set<RequestNode>();
   issuedOperators = 0;
+  #held: { readonly version: string; readonly placed: number; readonly bytes: number } = {
+    version: "",
+    placed: 0,
+    bytes: 0,
+  };
   /** By class: where, in virtual time, what it has submitted ends. */
   readonly finishes: number[] = [];
 
@@ -50,29 +55,25 @@ class Tenant {
 
   get queuedRequests(): number {
     let queued = 0;
-    for (const request of this.#present()) if (request.partition === null) queued += 1;
+    // One without instances asks for no place.
+    for (const { partition, instances } of this.#present()) if (partition === null && instances.size > 0) queued += 1;
     return queued;
   }
 
   /** The limit that keeps an operator from being issued; null where none does. */
-  reached({ instance }: OperatorNode): QuotaReached | null {
+  reached({ instance }: OperatorNode, version: string): QuotaReached | null {
     const { issuedOperatorsMax = Number.POSITIVE_INFINITY } = this.options;
     if (this.issuedOperators >= issuedOperatorsMax) {
       return this.#quota("issuedOperatorsMax", this.issuedOperators, issuedOperatorsMax);
     }
-    return instance.request.partition === null ? this.#reachedByPlacing() : null;
+    return instance.request.partition === null ? this.#reachedByPlacing(version) : null;
   }
 
-  #reachedByPlacing(): QuotaReached | null {
+  /** @param version Changes whenever a request may have been placed, or have given something back. */
+  #reachedByPlacing(version: string): QuotaReached | null {
     const { placedRequestsMax, claimedBytesMax } = this.options;
     if (placedRequestsMax === undefined && claimedBytesMax === undefined) return null;
-    let placed = 0;
-    let bytes = 0;
-    for (const { partition, reservedBytes } of this.#present()) {
-      if (partition === null) continue;
-      placed += 1;
-      for (const reserved of reservedBytes) bytes += reserved;
-    }
+    const { placed, bytes } = this.#holding(version);
     if (placed >= (placedRequestsMax ?? Number.POSITIVE_INFINITY)) {
       return this.#quota("placedRequestsMax", placed, placedRequestsMax as number);
     }
@@ -81,6 +82,19 @@ class Tenant {
       return this.#quota("claimedBytesMax", bytes, claimedBytesMax as number);
     }
     return null;
+  }
+
+  #holding(version: string): { readonly placed: number; readonly bytes: number } {
+    if (this.#held.version === version) return this.#held;
+    let placed = 0;
+    let bytes = 0;
+    for (const { partition, reservedBytes } of this.#present()) {
+      if (partition === null) continue;
+      placed += 1;
+      for (const reserved of reservedBytes) bytes += reserved;
+    }
+    this.#held = { version, placed, bytes };
+    return this.#held;
   }
 
   #quota(quota: QuotaReached["quota"], found: number, limit: number): QuotaReached {
@@ -108,6 +122,10 @@ export class Tenants {
   readonly #tenantOf = new WeakMap<RequestNode, Tenant>();
   /** By class: the beginning, in virtual time, of what was issued last. */
   readonly #nows: number[] = [];
+  /** Issues so far. */
+  #issues = 0;
+  /** What instances of which nothing was issued yet are charged, in virtual time. */
+  readonly #charges = new WeakMap<InstanceNode, number>();
 
   /** @param queuedRequestsMax Of all tenants together. Default: no limit. */
   constructor(
@@ -148,6 +166,11 @@ export class Tenants {
     }
   }
 
+  /** As `requireRoom`, for an unplaced request that is to get its first instance. */
+  requireRoomFor(request: RequestNode): void {
+    this.requireRoom(this.#tenantOf.get(request)?.name ?? "");
+  }
+
   opened(request: RequestNode, name: string): void {
     this.#everybody.opened(request);
     if (!this.areTold) return;
@@ -156,27 +179,39 @@ export class Tenants {
     this.#tenantOf.set(request, tenant);
   }
 
-  /** Where an instance submitted now begins in virtual time. */
-  beginning(request: RequestNode): number {
-    const { rank } = request;
+  /** Where an instance of a class submitted now begins in virtual time. */
+  beginning(request: RequestNode, rank: number): number {
     const finish = this.#tenantOf.get(request)?.finishes[rank] ?? 0;
     return Math.max(finish, this.#nows[rank] ?? 0);
   }
 
   /** @param durationNs Of all its operators, as predicted. */
-  submitted({ request, order }: InstanceNode, durationNs: number): void {
+  submitted(instance: InstanceNode, durationNs: number): void {
+    const { request, rank, order } = instance;
     const tenant = this.#tenantOf.get(request);
     if (tenant === undefined) return;
-    const { rank } = request;
     while (tenant.finishes.length <= rank) tenant.finishes.push(0);
-    tenant.finishes[rank] = order + durationNs / (tenant.options.weight ?? 1);
+    const charge = durationNs / (tenant.options.weight ?? 1);
+    tenant.finishes[rank] = order + charge;
+    this.#charges.set(instance, charge);
   }
 
-  issued({ instance: { request, order } }: OperatorNode): void {
-    const tenant = this.#tenantOf.get(request);
+  /** It was settled: what was never issued is not charged. */
+  settled(instance: InstanceNode): void {
+    const charge = this.#charges.get(instance);
+    const tenant = this.#tenantOf.get(instance.request);
+    if (charge === undefined || tenant === undefined) return;
+    this.#charges.delete(instance);
+    tenant.finishes[instance.rank] = Math.max(0, (tenant.finishes[instance.rank] ?? 0) - charge);
+  }
+
+  issued({ instance }: OperatorNode): void {
+    const tenant = this.#tenantOf.get(instance.request);
     if (tenant === undefined) return;
+    this.#issues += 1;
     tenant.issuedOperators += 1;
-    const { rank } = request;
+    this.#charges.delete(instance);
+    const { rank, order } = instance;
     while (this.#nows.length <= rank) this.#nows.push(0);
     this.#nows[rank] = Math.max(this.#nows[rank] as number, order);
   }
@@ -198,7 +233,8 @@ export class Tenants {
 
   /** The limit that keeps an operator from being issued now; null where none does. */
   reached(operator: OperatorNode): QuotaReached | null {
-    return this.#tenantOf.get(operator.instance.request)?.reached(operator) ?? null;
+    const version = `${this.#graph.claims.epoch} ${this.#issues}`;
+    return this.#tenantOf.get(operator.instance.request)?.reached(operator, version) ?? null;
   }
 
   #named(name: string): Tenant {

@@ -153,7 +153,6 @@ export class MasterCore {
     }
     if (this.#reports.hearWaiting(nowNs)) frontierMayHaveMoved = true;
     this.#displacement.unplaceReturned();
-    for (const operator of this.scheduler.starving(nowNs)) this.graph.promote(operator, 0);
     this.#settlements.carryOut(nowNs);
     if (this.#transfers.hasStarved) this.#transfers.retryStarved(nowNs);
     this.#transfers.select(nowNs);
@@ -161,6 +160,7 @@ export class MasterCore {
       do this.#issueWhatMayBe(nowNs);
       while (!this.#isUnfinished && this.#mayStandStill() && this.#resolveStandstill(nowNs));
     }
+    this.#promoteStarving(nowNs);
     this.#tellDrained(nowNs);
     this.#health.arm(nowNs, event.type !== "timePassed");
     for (const operator of this.scheduler.activate(nowNs)) {
@@ -173,6 +173,15 @@ export class MasterCore {
   #isOverdue(event: MasterEvent, nowNs: number): boolean {
     const { nextDeadlineNs } = this.#transfers;
     return nextDeadlineNs < nowNs || (nextDeadlineNs === nowNs && event.type === "timePassed");
+  }
+
+  /** After the issues: only then it shows who was passed over. */
+  #promoteStarving(nowNs: number): void {
+    const starving = this.scheduler.starving(nowNs);
+    if (starving.length === 0) return;
+    for (const operator of starving) this.graph.promote(operator, 0);
+    this.#settlements.carryOut(nowNs);
+    this.#issueWhatMayBe(nowNs);
   }
 
   /** Tells whether more may be issued now. */
@@ -264,8 +273,10 @@ export class MasterCore {
     if (this.#expiries.failsAtDeadline(request) && nowNs >= request.deadlineNs) failPassed(request, nowNs);
     const outputs = this.graph.template(template).outputs.map((output) => output.name);
     for (const name of retain) if (!outputs.includes(name)) outputs.push(name);
-    const order = this.scheduler.tenants.beginning(request);
-    const urgency = { rank: event.rank ?? request.rank, deadlineNs: event.deadlineNs ?? request.deadlineNs, order };
+    if (request.partition === null && request.instances.size === 0) this.scheduler.tenants.requireRoomFor(request);
+    const rank = event.rank ?? request.rank;
+    const order = this.scheduler.tenants.beginning(request, rank);
+    const urgency = { rank, deadlineNs: event.deadlineNs ?? request.deadlineNs, order };
     const submission = { id, template, symbols, inputs, retain: outputs, allowedPartitions, label, ...urgency };
     this.scheduler.instanceSubmitted(this.graph.insert(submission, event.request, nowNs));
     this.#settlements.releaseAtEnd(
@@ -361,9 +372,7 @@ export class MasterCore {
 
   /** Less urgent requests of which nothing has started give up memory that the most urgent operator lacks. */
   #makeRoom(nowNs: number): void {
-    const lack = this.scheduler.lackOfMostUrgent();
-    if (lack === null) return;
-    this.#displacement.makeRoom(lack.accelerator, lack.rank);
+    for (const lack of this.scheduler.lacksOfMostUrgent()) this.#displacement.makeRoom(lack);
     this.#settlements.carryOut(nowNs);
   }
 

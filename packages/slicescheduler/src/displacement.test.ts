@@ -76,3 +76,40 @@ test("a full budget of issued work that has not started gives way, so many times
     "fourth on a at 250",
   ]);
 });
+
+test("nobody is put off before that frees enough", () => {
+  const { time, told, submit } = world();
+  submit("running", "offline", 500, 50);
+  submit("small", "offline", 100, 50);
+  submit("urgent", "online", 900, 50);
+  time.run();
+  expect(told).toEqual(["running on a at 0", "small back at 50", "urgent on a at 50", "small on a at 100"]);
+});
+
+test("room is made for the second urgent request as well, while the first waits for what has started", () => {
+  const time = new SimulatedTime();
+  const executor = virtualExecutor({ seed: 1, time, operatorNs: ({ symbols }) => symbols["ns"] ?? 1 });
+  const accelerators = ["a", "b"].map((name) => ({ name, kind: "demo", hbmBytes: 1000 }));
+  const scheduler = new SliceScheduler({ cluster: { accelerators }, executor });
+  const handle = scheduler.register(work);
+  const started = new Map<string, number>();
+  scheduler.on("operatorStarted", ({ label, atNs }) => started.set(label, atNs));
+  const submit = (label: string, priority: string, on: string, n: number, ns: number) =>
+    scheduler.submit(handle, { symbols: { n, ns }, priority, partitions: [on], label });
+  submit("started on a", "offline", "a", 900, 5000);
+  submit("started on b", "offline", "b", 100, 50);
+  submit("untouched on b", "offline", "b", 800, 5000);
+  submit("urgent on a", "online", "a", 900, 50);
+  submit("urgent on b", "online", "b", 800, 50);
+  time.run();
+  expect(started.get("urgent on b")).toBe(50);
+  expect(started.get("urgent on a")).toBe(5000);
+});
+
+test("an idle accelerator has its own budget, whatever the others have", () => {
+  const { time, told, submit } = world({ operatorsPerAcceleratorMax: 1 }, ["a", "b"]);
+  submit("long", "online", 1, 1000);
+  submit("other", "online", 1, 50);
+  time.run();
+  expect(told.map((line) => line.slice(-4))).toEqual(["at 0", "at 0"]);
+});

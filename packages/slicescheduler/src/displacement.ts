@@ -6,6 +6,8 @@ import {
   type RequestNode,
 } from "@slicescheduler/gmg";
 
+import type { UrgentLack } from "@slicescheduler/scheduler";
+
 /**
  * Issued work that has not started gives way to more urgent work: when executors have more than they should, and when a request of
  * which nothing has run yet claims memory that a more urgent one lacks. Strictly less urgent work only, and each request so many
@@ -54,18 +56,26 @@ export class Displacement {
   }
 
   /**
-   * Takes a less urgent request of which nothing has started, the least urgent and youngest one, from the accelerator where memory is
-   * lacking. Linear in the operators of the requests placed there.
+   * Takes less urgent requests of which nothing has started, the least urgent and youngest first, from the accelerator where memory is
+   * lacking, where that is enough. Linear in the operators of the requests placed there.
    */
-  makeRoom(accelerator: AcceleratorIndex, rank: number): void {
-    let victim: RequestNode | null = null;
+  makeRoom({ accelerator, rank, bytes }: UrgentLack): void {
+    const victims: RequestNode[] = [];
     for (const id of this.#graph.claims.holdersOn(accelerator)) {
       const request = this.#graph.request(id);
       if (this.#leaving.has(request)) return;
-      if (request.rank > rank && (victim === null || isLessUrgent(request, victim)) && this.#isUntouched(request, rank))
-        victim = request;
+      if (request.rank > rank && this.#isUntouched(request, rank)) victims.push(request);
     }
-    if (victim === null) return;
+    let freedBytes = 0;
+    const enough = victims.sort(leastUrgentFirst).filter(({ reservedBytes }) => {
+      if (freedBytes >= bytes) return false;
+      freedBytes += reservedBytes[accelerator] as number;
+      return true;
+    });
+    if (freedBytes >= bytes) for (const victim of enough) this.#takeFromItsPlace(victim);
+  }
+
+  #takeFromItsPlace(victim: RequestNode): void {
     this.#leaving.add(victim);
     victim.preemptions += 1;
     for (const { operators } of victim.instances) {
@@ -132,6 +142,6 @@ function hasIssued({ instances }: RequestNode): boolean {
   return false;
 }
 
-function isLessUrgent(a: RequestNode, b: RequestNode): boolean {
-  return a.rank > b.rank || (a.rank === b.rank && a.id > b.id);
+function leastUrgentFirst(a: RequestNode, b: RequestNode): number {
+  return b.rank - a.rank || b.id - a.id;
 }

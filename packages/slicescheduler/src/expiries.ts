@@ -16,6 +16,8 @@ export interface Expiry {
 
 interface Watched extends TimeLimits {
   hasStarted: boolean;
+  /** When its queue time-out is due; what was added for another time no longer counts. */
+  queueDueNs: number;
   readonly pending: Set<Expiry["kind"]>;
 }
 
@@ -39,7 +41,7 @@ export class Expiries {
 
   opened(request: RequestNode, limits: TimeLimits): void {
     if (limits.queueTimeoutNs === Number.POSITIVE_INFINITY && !limits.failAtDeadline) return;
-    this.#watched.set(request, { ...limits, hasStarted: false, pending: new Set() });
+    this.#watched.set(request, { ...limits, hasStarted: false, queueDueNs: Number.NaN, pending: new Set() });
   }
 
   /** An instance of it was submitted. Costs a binary search, and moving those that are due earlier. */
@@ -47,8 +49,12 @@ export class Expiries {
     const watched = this.#watched.get(request);
     if (watched === undefined) return;
     if (watched.failAtDeadline) this.#add(watched, { atNs: request.deadlineNs, kind: "deadline", request });
+    if (watched.hasStarted) return;
+    // Nobody else of it waits any more: the time begins anew.
+    if (liveInstances(request) === 1) watched.pending.delete("queueTimeout");
     const atNs = nowNs + watched.queueTimeoutNs;
-    if (!watched.hasStarted) this.#add(watched, { atNs, kind: "queueTimeout", request });
+    if (!watched.pending.has("queueTimeout")) watched.queueDueNs = atNs;
+    this.#add(watched, { atNs, kind: "queueTimeout", request });
   }
 
   started(request: RequestNode): void {
@@ -78,14 +84,15 @@ export class Expiries {
 
   #takeNext(): Expiry {
     const expiry = this.#pending.pop() as Expiry;
-    this.#watched.get(expiry.request)?.pending.delete(expiry.kind);
+    const watched = this.#watched.get(expiry.request);
+    if (expiry.kind === "deadline" || expiry.atNs === watched?.queueDueNs) watched?.pending.delete(expiry.kind);
     return expiry;
   }
 
-  #matters({ kind, request }: Expiry): boolean {
-    if (kind === "queueTimeout" && this.#watched.get(request)?.hasStarted === true) return false;
-    for (const { state } of request.instances) if (state === "live") return true;
-    return false;
+  #matters({ atNs, kind, request }: Expiry): boolean {
+    const watched = this.#watched.get(request);
+    if (kind === "queueTimeout" && (watched?.hasStarted === true || watched?.queueDueNs !== atNs)) return false;
+    return liveInstances(request) > 0;
   }
 
   /** At most one of a kind and request. */
@@ -101,4 +108,10 @@ export class Expiries {
     }
     this.#pending.splice(low, 0, expiry);
   }
+}
+
+function liveInstances({ instances }: RequestNode): number {
+  let live = 0;
+  for (const { state } of instances) if (state === "live") live += 1;
+  return live;
 }

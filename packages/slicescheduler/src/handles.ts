@@ -26,7 +26,10 @@ export interface InstanceResult {
 
 export interface InstanceHandle<Spec extends TemplateSpec = TemplateSpec> {
   readonly id: number;
-  /** Resolves when its last operator is done; rejects with INSTANCE_FAILED or INSTANCE_CANCELLED. */
+  /**
+   * Resolves when its last operator is done; rejects with INSTANCE_FAILED, INSTANCE_CANCELLED, QUEUE_TIMEOUT, DEADLINE_EXCEEDED,
+   * TRANSFER_OVERDUE or CLOSED.
+   */
   readonly done: Promise<InstanceResult>;
   output(name: OutputsOf<Spec>): OutputHandle;
   /** No instance submitted from now on refers to this output, which was retained. Releasing twice changes nothing. */

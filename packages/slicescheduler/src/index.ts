@@ -5,6 +5,7 @@ export {
   InvalidOptionsError,
   type OverdueTransfer,
   SliceSchedulerError,
+  TimedOutError,
   TransferOverdueError,
 } from "./errors.ts";
 export type { ApplicationEvent, MasterEvent, Notice, Notices, Reaction } from "./events.ts";

@@ -11,7 +11,7 @@ export interface SliceSchedulerOptions {
   readonly executor: Executor;
   /** Names of the priority classes, the most urgent first. Default `["online", "offline"]`. */
   readonly priorities?: readonly string[];
-  readonly scheduling?: SchedulerOptions;
+  readonly scheduling?: Omit<SchedulerOptions, "agingNs" | "reserveNs">;
   readonly arbitration?: ArbitrationOptions;
   /**
    * `"guaranteed"`: nothing can exceed a memory or wait for one for ever, whatever happens. `"predicted"`, as in the paper: candidates that are

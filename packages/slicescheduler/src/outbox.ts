@@ -25,10 +25,6 @@ export class Outbox {
     this.#reaction.notices.push({ name, value } as Notice);
   }
 
-  tellOperator(name: "operatorIssued" | "operatorStarted", operator: OperatorNode, atNs: number): void {
-    this.tell(name, this.operatorNotice(operator, atNs));
-  }
-
   tellAccelerator(name: AcceleratorNoticeName, accelerator: number, atNs: number, reason = ""): void {
     this.tell(name, { accelerator, acceleratorName: this.#nameOf(accelerator), reason, atNs });
   }

@@ -51,16 +51,27 @@ export class Settlements {
     }
     for (const { tensor, accelerator } of releases) this.#outbox.instruct({ type: "release", tensor, accelerator });
     for (const { tensor, accelerator } of holds) this.#outbox.instruct({ type: "hold", tensor, accelerator });
-    for (const { issueNumber, rank } of reranks) this.#rerank(issueNumber, rank);
+    const takenBack = reranks.filter(({ issueNumber, rank }) => this.#rerank(issueNumber, rank));
     for (const { transfer, rank } of transferReranks) this.#transfers.rerank(transfer, rank);
     for (const issueNumber of withdrawals) this.#outbox.instruct({ type: "withdraw", issueNumber });
     for (const { instance, outcome } of settled) this.#settle(instance, outcome, nowNs);
+    if (takenBack.length > 0) this.#takeBack(takenBack, nowNs);
   }
 
-  #rerank(issueNumber: number, rank: number): void {
+  /** Executors cannot be told to hold back again what they may start: it is issued anew. */
+  #takeBack(issues: readonly { readonly issueNumber: number }[], nowNs: number): void {
+    for (const { issueNumber } of issues) {
+      const operator = this.#graph.issued(issueNumber);
+      if (operator?.state === "issued" && operator.startedNs < 0 && !operator.recalled) this.#graph.recall(operator);
+    }
+    this.carryOut(nowNs);
+  }
+
+  /** Tells whether it is to be taken back. */
+  #rerank(issueNumber: number, rank: number): boolean {
     this.#outbox.instruct({ type: "rerank", issueNumber, rank });
     const operator = this.#graph.issued(issueNumber);
-    if (operator !== undefined) this.#scheduler.operatorReranked(operator);
+    return operator !== undefined && this.#scheduler.operatorReranked(operator);
   }
 
   #settle(instance: InstanceNode, outcome: Outcome, atNs: number): void {
@@ -68,6 +79,7 @@ export class Settlements {
     const value = { instance: id, request: request.id, label, atNs };
     const error = this.#errors.get(id);
     this.#errors.delete(id);
+    this.#scheduler.tenants.settled(instance);
     if (outcome === "done") this.#outbox.tell("instanceDone", value);
     else if (outcome === "cancelled") this.#outbox.tell("instanceCancelled", value);
     else {

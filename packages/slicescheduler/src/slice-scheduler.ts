@@ -314,13 +314,22 @@ export class SliceScheduler extends GuardedEmitter<Notices> {
     const { instructions, notices } = this.#core.handle(event, nowNs);
     if (hostNowNs !== undefined && notices.some((notice) => notice.name === "decision"))
       this.#hostNs += hostNowNs() - sinceNs;
-    onEvent?.(event, nowNs);
+    this.#record(event, nowNs, onEvent);
     this.#notices.push(...notices);
     if (instructions.length > 0) this.#executor.execute(instructions);
     this.#armWake(nowNs);
   }
 
   /** A wake that turns out to be early asks again, which costs less than to move it with every event; one that is not needed is taken back. */
+  /** Whoever records must not come between the master and its executor. */
+  #record(event: MasterEvent, nowNs: number, onEvent: SliceSchedulerOptions["onEvent"]): void {
+    try {
+      onEvent?.(event, nowNs);
+    } catch (error) {
+      (this.#options.onListenerError ?? throwOnItsOwn)(error, "onEvent");
+    }
+  }
+
   #armWake(nowNs: number): void {
     const wakeNs = this.#core.wakeNs(nowNs);
     if (this.#closed || wakeNs === this.#wakeNs) return;
@@ -384,7 +393,7 @@ function checkJoined({ tenant, failAtDeadline, queueTimeoutNs }: RequestOptions,
 
 function checkTimes({ deadlineNs, failAtDeadline, queueTimeoutNs }: RequestOptions): void {
   const faults: string[] = [];
-  if (failAtDeadline === true && deadlineNs === undefined)
+  if (failAtDeadline === true && !(typeof deadlineNs === "number" && deadlineNs < Number.POSITIVE_INFINITY))
     faults.push("failAtDeadline: there is no deadlineNs to fail at");
   if (queueTimeoutNs !== undefined && !(Number.isSafeInteger(queueTimeoutNs) && queueTimeoutNs > 0))
     faults.push(`queueTimeoutNs: ${queueTimeoutNs} is not a whole number above 0`);

@@ -121,3 +121,23 @@ test("once the urgent work is cancelled, what was held back runs", () => {
   time.run();
   expect(started.at(-1)).toBe("30 ms on a at 15 ms");
 });
+
+test("what was let go for the sake of urgent work is held back again when that is cancelled", () => {
+  const { time, scheduler, started, offline, online, originNs } = world();
+  const handle = scheduler.register({
+    ...work,
+    name: "joined",
+    inputs: { before: bytes(1) },
+    operators: [{ name: "run", inputs: ["before"], outputs: { out: bytes(1) } }],
+  });
+  online();
+  const held = offline(30);
+  scheduler.submit(handle, { symbols: { ms: 1 }, priority: "online", inputs: { before: held.output("out") } }).cancel();
+  time.run();
+  expect(started.filter((line) => line.includes(" on a "))).toEqual([
+    "first on a at 0 ms",
+    "third on a at 30 ms",
+    "30 ms on a at 40 ms",
+  ]);
+  expect(originNs).toBeGreaterThan(0);
+});

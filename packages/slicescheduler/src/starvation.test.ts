@@ -55,3 +55,34 @@ test.each([
   expect(scheduler.stats()).toMatchObject({ requests: 0, instances: 0, issuedOperators: 0 });
   expect(executor.leftovers()).toEqual({ operators: [], tensors: [], transfers: [] });
 });
+
+test("nor under a full budget of requests of one operator each", () => {
+  const time = new SimulatedTime();
+  const executor = virtualExecutor({ seed: 1, time, operatorNs: () => 10e6 });
+  const cluster = { accelerators: [{ name: "a", kind: "demo", hbmBytes: 1e6 }] };
+  const scheduler = new SliceScheduler({ cluster, executor, scheduling: { starvationBoundNs: 1e9 } });
+  const single = scheduler.register({
+    name: "single",
+    symbols: ["n"],
+    operators: [{ name: "run", outputs: { out: bytes("n") } }],
+    outputs: { out: "run.out" },
+    partitions: [{ name: "one", accelerators: ["a"], layout: [0] }],
+  });
+  let endless: boolean = true;
+  const next = () => {
+    if (endless) scheduler.submit(single, { symbols: { n: 1 } });
+  };
+  scheduler.on("instanceDone", ({ label }) => {
+    if (label === "") next();
+  });
+  let doneNs = Number.NaN;
+  scheduler.on("instanceDone", ({ label, atNs }) => {
+    if (label === "patient") doneNs = atNs;
+  });
+  for (let i = 0; i < 40; i++) next();
+  scheduler.submit(single, { symbols: { n: 1 }, priority: "offline", label: "patient" });
+  time.run(4e9);
+  endless = false;
+  time.run();
+  expect(doneNs).toBeLessThan(2e9);
+});

@@ -128,3 +128,27 @@ test("tenants that are not declared are refused, and so is what means nothing, a
     }),
   );
 });
+
+test("what was cancelled before it was issued is not charged", () => {
+  const { time, submit, order } = world({ x: {}, y: {} }, { operatorsPerAcceleratorMax: 1, batchOperatorsMax: 1 });
+  submit(undefined, 10);
+  for (let i = 0; i < 50; i++) submit("x", 10).cancel();
+  for (let i = 0; i < 10; i++) {
+    submit("y", 10);
+    submit("x", 10);
+  }
+  time.run();
+  expect(order.slice(1, 9).filter((label) => label === "x").length).toBeGreaterThanOrEqual(3);
+});
+
+test("open requests that ask for nothing fill no queue, and their first instance is refused when it is full", () => {
+  const { scheduler } = world(undefined, { queuedRequestsMax: 1 });
+  const handle = scheduler.register({ ...work, name: "again" });
+  const open = [1, 2, 3].map(() => scheduler.openRequest());
+  const [first, second, third] = open.map(
+    (request) => () => scheduler.submit(handle, { request, symbols: { n: 9000, ns: 10 } }),
+  );
+  first?.();
+  second?.();
+  expect(() => third?.()).toThrowError(expect.objectContaining({ code: "QUEUE_FULL" }));
+});

@@ -95,3 +95,33 @@ test("closing forgets what was to wake it", () => {
   time.run();
   expect(time.nowNs()).toBe(0);
 });
+
+test("the time to wait begins anew once nothing of the request waits, whatever else is due", () => {
+  const { time, scheduler, ended, work } = world();
+  scheduler.submit(work, { symbols: { ns: 1000 } });
+  // Something that is due earlier, so that it stands before the one that no longer counts.
+  scheduler.submit(work, { symbols: { ns: 1 }, queueTimeoutNs: 250 });
+  const request = scheduler.openRequest({ queueTimeoutNs: 300 });
+  scheduler.submit(work, { request, symbols: { ns: 1 } }).cancel();
+  time.run(200);
+  scheduler.submit(work, { request, symbols: { ns: 1 } });
+  time.run();
+  expect(ended).toContain("3 Failed at 500");
+});
+
+test("who records and throws does not come between the master and its executor", async () => {
+  const time = new SimulatedTime();
+  const errors: string[] = [];
+  const scheduler = new SliceScheduler({
+    cluster: { accelerators: [{ name: "a", kind: "demo", hbmBytes: 1000 }] },
+    executor: virtualExecutor({ seed: 1, time, operatorNs: () => 10 }),
+    onEvent: () => {
+      throw new Error("full disk");
+    },
+    onListenerError: (_error, event) => errors.push(event),
+  });
+  const { done } = scheduler.submit(scheduler.register(work), { symbols: { ns: 10 } });
+  time.run();
+  await expect(done).resolves.toMatchObject({ doneNs: 20 });
+  expect(new Set(errors)).toEqual(new Set(["onEvent"]));
+});
