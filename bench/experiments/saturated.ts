@@ -30,6 +30,8 @@ import { readWorkloadArguments, workloadOf } from "./inputs/workload.ts";
 const UNDER_WAY = 128;
 const LOOKAHEAD = 16;
 const ISSUED_PER_ACCELERATOR = 256;
+/** Under plain priority every round simulates all of them. */
+const ISSUED_PER_ACCELERATOR_PLAIN = 32;
 /** Prompt tokens in one piece of offline work: shorter than what a decoding request leaves idle, longer than the reading of the weights. */
 const PIECE_TOKENS = 64;
 /** More than all accelerators could serve in the window. */
@@ -129,7 +131,7 @@ function ownArguments(args: readonly string[]) {
 /** SliceScheduler with slices and under plain priority, both with pieces and without, and the baselines at their strongest. */
 function runsFor(tenants: number, piece: number, only: readonly string[] | null): Run[] {
   const online = withoutOffline(policyNamed("slicescheduler", tenants));
-  const plain: ReplayScheduling = { slices: false };
+  const plain: ReplayScheduling = { slices: false, operatorsPerAcceleratorMax: ISSUED_PER_ACCELERATOR_PLAIN };
   const sliced = policyNamed("slicescheduler", tenants);
   const runs: Run[] = [
     { policy: withPieces(sliced, "slicescheduler", piece, undefined), alone: online },
