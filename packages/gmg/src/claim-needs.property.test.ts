@@ -13,15 +13,15 @@ const PARTITIONS = ["p", "q", "r", "s"];
 /** Of three operators, over some accelerators, one of which may be left without any. */
 const layout = fc.record({
   accelerators: fc.shuffledSubarray(NAMES, { minLength: 2, maxLength: 3 }),
-  layout: fc.constantFrom([0, 0, 0], [0, 1, 1], [0, 1, 2], [1, 0, 0]),
+  layout: fc.constantFrom([0, 1, 1], [0, 1, 1], [0, 1, 1], [0, 0, 0], [0, 1, 2], [1, 0, 0]),
 });
-const layouts = fc.dictionary(fc.constantFrom(...PARTITIONS), layout, { minKeys: 2 });
+const layouts = fc.dictionary(fc.constantFrom(...PARTITIONS), layout, { minKeys: 3 });
 
 const worlds = fc.record({
-  granularities: fc.array(fc.constantFrom(1, 1, 1, 256), { minLength: NAMES.length, maxLength: NAMES.length }),
+  granularities: fc.array(fc.constantFrom(1, 1, 1, 1, 1, 1, 1, 256), { minLength: NAMES.length, maxLength: NAMES.length }),
   make: layouts,
   /** As those of the first where it has none of its own. */
-  step: fc.option(layouts),
+  step: fc.option(layouts, { freq: 1 }),
   concurrentInstances: fc.integer({ min: 1, max: 3 }),
   chains: fc.integer({ min: 1, max: 2 }),
   bytes: fc.constantFrom(1, 100, 1000),
