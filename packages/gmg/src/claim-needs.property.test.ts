@@ -18,7 +18,10 @@ const layout = fc.record({
 const layouts = fc.dictionary(fc.constantFrom(...PARTITIONS), layout, { minKeys: 3 });
 
 const worlds = fc.record({
-  granularities: fc.array(fc.constantFrom(1, 1, 1, 1, 1, 1, 1, 256), { minLength: NAMES.length, maxLength: NAMES.length }),
+  granularities: fc.array(fc.constantFrom(1, 1, 1, 1, 1, 1, 1, 256), {
+    minLength: NAMES.length,
+    maxLength: NAMES.length,
+  }),
   make: layouts,
   /** As those of the first where it has none of its own. */
   step: fc.option(layouts, { freq: 1 }),
