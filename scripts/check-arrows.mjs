@@ -19,15 +19,25 @@ export const ARROWS = {
   simulator: ["gmg", "estimators", "arbitration"],
   scheduler: ["gmg", "estimators", "simulator"],
   executor: ["gmg", "arbitration"],
-  "executor-libtorch": ["executor"],
+  "executor-libtorch": ["gmg", "executor"],
   slicescheduler: ["gmg", "estimators", "arbitration", "simulator", "scheduler", "executor"],
   workloads: ["gmg", "estimators", "arbitration", "simulator", "scheduler", "executor", "slicescheduler"],
   testing: ["gmg", "estimators", "arbitration", "simulator", "scheduler", "executor", "slicescheduler"],
+  timeline: ["gmg", "estimators", "arbitration", "simulator", "scheduler", "executor", "slicescheduler"],
+  metrics: ["gmg", "estimators", "arbitration", "simulator", "scheduler", "executor", "slicescheduler"],
+  "live-view": ["gmg", "estimators", "arbitration", "simulator", "scheduler", "executor", "slicescheduler"],
+  report: ["gmg", "timeline", "workloads"],
   cli: [
     ...["gmg", "estimators", "arbitration", "simulator", "scheduler", "executor", "executor-libtorch"],
-    ...["slicescheduler", "workloads", "testing"],
+    ...["slicescheduler", "workloads", "testing", "timeline", "metrics", "live-view", "report"],
   ],
 };
+
+/**
+ * What the tests of a package may use beyond its row: a backend is proved by the published suite, and serves a master.
+ * @type {Readonly<Record<string, readonly string[]>>}
+ */
+const TEST_ARROWS = { "executor-libtorch": ["testing", "slicescheduler"] };
 
 /** Packages that an application embeds: siblings and these, no other runtime dependency. */
 const CORE = [
@@ -43,6 +53,11 @@ const CORE = [
 const CORE_DEPENDENCIES = ["eventemitter3"];
 /** The built-in modules that core packages may use: files, sockets, clocks and randomness come in as arguments. */
 const CORE_BUILTINS = ["node:worker_threads"];
+/**
+ * A package around a native library has to find and open files.
+ * @type {Readonly<Record<string, readonly string[]>>}
+ */
+const PACKAGE_BUILTINS = { "executor-libtorch": ["node:fs", "node:module", "node:os", "node:path", "node:url"] };
 const TEST_TOOLS = ["vitest", "fast-check", "@fast-check/vitest"];
 
 /**
@@ -102,7 +117,8 @@ function manifestProblems({ dir, manifest }, packages) {
   for (const field of ["dependencies", "peerDependencies", "optionalDependencies", "devDependencies"]) {
     for (const name of Object.keys(/** @type {object} */ (manifest[field] ?? {}))) {
       const sibling = packages.find((other) => other.manifest.name === name);
-      if (sibling !== undefined && !row.includes(sibling.dir)) {
+      const rowOfField = field === "devDependencies" ? [...row, ...(TEST_ARROWS[dir] ?? [])] : row;
+      if (sibling !== undefined && !rowOfField.includes(sibling.dir)) {
         problems.push(`packages/${dir}/package.json: ${field} names ${name}, to which there is no arrow`);
       }
       if (
@@ -173,14 +189,16 @@ function importProblem({ dir, manifest }, packages, file, specifier) {
       : undefined;
   }
   if (specifier.startsWith("node:") || builtinModules.includes(specifier)) {
-    const allowed = test || !CORE.includes(dir) || CORE_BUILTINS.includes(specifier);
+    const allowed =
+      test || !CORE.includes(dir) || [...CORE_BUILTINS, ...(PACKAGE_BUILTINS[dir] ?? [])].includes(specifier);
     return allowed ? undefined : `imports ${specifier}; a core package may use ${CORE_BUILTINS} only`;
   }
   const name = packageOf(specifier);
   const target = packages.find((other) => other.manifest.name === name);
   if (target !== undefined) {
     const subpath = `.${specifier.slice(name.length)}`;
-    if (target.dir !== dir && !(ARROWS[dir] ?? []).includes(target.dir))
+    const row = [...(ARROWS[dir] ?? []), ...(test ? (TEST_ARROWS[dir] ?? []) : [])];
+    if (target.dir !== dir && !row.includes(target.dir))
       return `imports ${specifier}, to which there is no arrow`;
     if (target.manifest.exports?.[subpath] === undefined) return `imports ${specifier}, which ${name} does not export`;
   }
