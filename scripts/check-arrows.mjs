@@ -58,7 +58,7 @@ const CORE_BUILTINS = ["node:worker_threads"];
  * @type {Readonly<Record<string, readonly string[]>>}
  */
 const PACKAGE_BUILTINS = { "executor-libtorch": ["node:fs", "node:module", "node:os", "node:path", "node:url"] };
-const TEST_TOOLS = ["vitest", "fast-check", "@fast-check/vitest"];
+const TEST_TOOLS = ["vitest", "fast-check", "@fast-check/vitest", "playwright-core", "axe-core", "esbuild"];
 
 /**
  * @param {string} root
@@ -198,8 +198,7 @@ function importProblem({ dir, manifest }, packages, file, specifier) {
   if (target !== undefined) {
     const subpath = `.${specifier.slice(name.length)}`;
     const row = [...(ARROWS[dir] ?? []), ...(test ? (TEST_ARROWS[dir] ?? []) : [])];
-    if (target.dir !== dir && !row.includes(target.dir))
-      return `imports ${specifier}, to which there is no arrow`;
+    if (target.dir !== dir && !row.includes(target.dir)) return `imports ${specifier}, to which there is no arrow`;
     if (target.manifest.exports?.[subpath] === undefined) return `imports ${specifier}, which ${name} does not export`;
   }
   if (name === manifest.name || (test && TEST_TOOLS.includes(name))) return undefined;

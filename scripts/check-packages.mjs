@@ -1,5 +1,5 @@
 // Fails when what would be published is not usable: builds, packs, lints the tarballs, installs them into a scratch
-// project with npm, and uses them there from ESM, from CommonJS, from strict TypeScript and from the command line.
+// project with npm, and uses them there from ESM, from CommonJS, from strict TypeScript and from the command line, and as the tutorial says.
 import { spawnSync } from "node:child_process";
 import {
   existsSync,
@@ -13,11 +13,24 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { gzipSync } from "node:zlib";
+import { build } from "esbuild";
 import { publint } from "publint";
 import { formatMessage } from "publint/utils";
 import { npm, pnpm, root } from "./npm.mjs";
 import { readSnippets } from "./snippets.mjs";
 import { report } from "./source-files.mjs";
+import { runTutorial } from "./tutorial.mjs";
+
+/**
+ * Code that an application bundles, minified and gzipped, the packages it depends on apart. gmg is over the 30 kB that hold for a core package: it is the
+ * graph, its snapshots and all of its checks at the border.
+ * @type {Readonly<Record<string, number>>}
+ */
+const GZIPPED_KB_MAX = {
+  ...{ gmg: 56, estimators: 30, arbitration: 30, simulator: 30, scheduler: 30, executor: 30 },
+  ...{ "executor-libtorch": 30, slicescheduler: 30, timeline: 30, metrics: 30, "live-view": 30 },
+};
 
 /** @type {string[]} */
 const problems = [];
@@ -47,9 +60,31 @@ async function check() {
     useFromJavaScript(scratch, names);
     useFromTypeScript(scratch, names);
     useCommandLine(scratch);
+    problems.push(...runTutorial(root, scratch));
   }
-  const bytes = tarballs.map((file) => `${file} ${(statSync(join(work, file)).size / 1024).toFixed(1)} KiB`);
-  return `${bytes.join("\n  ")}\n  ${tarballs.length} tarballs`;
+  const lines = [];
+  for (const dir of dirs) lines.push(await sizes(dir, tarballs));
+  return `${lines.join("\n  ")}\n  ${tarballs.length} tarballs`;
+}
+
+/**
+ * @param {string} dir
+ * @param {readonly string[]} tarballs
+ * @returns {Promise<string>} what is reported
+ */
+async function sizes(dir, tarballs) {
+  const { outputFiles } = await build({
+    entryPoints: [join(root, "packages", dir, "dist/index.js")],
+    ...{ bundle: true, minify: true, write: false, packages: "external", logLevel: "error" },
+    ...{ format: "esm", platform: "node", target: "node20" },
+  });
+  const kilobytes = gzipSync(outputFiles[0]?.contents ?? new Uint8Array(), { level: 9 }).byteLength / 1000;
+  const limit = GZIPPED_KB_MAX[dir];
+  if (limit !== undefined && kilobytes > limit)
+    problems.push(`packages/${dir}: ${kilobytes.toFixed(1)} kB minified and gzipped, at most ${limit} are allowed`);
+  const tarball = tarballs.find((file) => file.replace(/^slicescheduler-(?=[a-z])/, "").startsWith(`${dir}-0`)) ?? "";
+  const packed = tarball === "" ? "" : `, tarball ${(statSync(join(work, tarball)).size / 1000).toFixed(0)} kB`;
+  return `${dir.padEnd(18)} ${kilobytes.toFixed(1).padStart(6)} kB minified and gzipped${packed}`;
 }
 
 /** @param {string} tarball */

@@ -34,6 +34,8 @@ const SHELL = {
   "packages/executor/src/real-time.ts": ["performance.now", "setImmediate", "setTimeout"],
   // How long the conformance suite waits for a backend whose time passes by itself; the backend's own clock is under test.
   "packages/testing/src/conformance/patience.ts": ["setTimeout"],
+  // The clock of the live view and its one timer; both can be given instead.
+  "packages/live-view/src/host.ts": ["performance.now", "setTimeout"],
   // Tells listeners what a call caused once the call has returned, and throws what a listener threw on its own.
   "packages/slicescheduler/src/slice-scheduler.ts": ["queueMicrotask"],
 };

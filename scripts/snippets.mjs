@@ -10,14 +10,17 @@ import { join } from "node:path";
  * @property {string | undefined} noRun Why it is compiled only: the text after `no-run:` on the fence.
  */
 
+/** Below docs/: the API reference of typedoc, and the reports of what packages export. */
+const GENERATED = /^api(-reports)?[/\\]/;
+
 /**
  * README.md, everything below docs/, and the README.md of each package.
  * @param {string} root
  * @returns {string[]}
  */
 export function documents(root) {
-  const docs = readdirSync(join(root, "docs"), { recursive: true, encoding: "utf8" }).filter((file) =>
-    file.endsWith(".md"),
+  const docs = readdirSync(join(root, "docs"), { recursive: true, encoding: "utf8" }).filter(
+    (file) => file.endsWith(".md") && !GENERATED.test(file),
   );
   const readmes = readdirSync(join(root, "packages")).map((dir) => `packages/${dir}/README.md`);
   const all = ["README.md", ...docs.map((file) => `docs/${file.replaceAll("\\", "/")}`), ...readmes];

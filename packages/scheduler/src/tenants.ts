@@ -141,8 +141,7 @@ export class Tenants {
   /** Goes on where another one is. `twins` are the requests of its graph, each with its copy. */
   continueFrom(other: Tenants, twins: ReadonlyMap<RequestNode, RequestNode>): void {
     for (const [request, twin] of twins) {
-      const tenant = other.#tenantOf.get(request);
-      this.opened(twin, tenant?.name ?? "");
+      this.opened(twin, other.nameOf(request));
     }
     for (const [name, { issuedOperators, finishes }] of other.#tenants) {
       const twin = this.#named(name);
@@ -168,7 +167,12 @@ export class Tenants {
 
   /** As `requireRoom`, for an unplaced request that is to get its first instance. */
   requireRoomFor(request: RequestNode): void {
-    this.requireRoom(this.#tenantOf.get(request)?.name ?? "");
+    this.requireRoom(this.nameOf(request));
+  }
+
+  /** The empty name for a request without a tenant, or unknown. */
+  nameOf(request: RequestNode): string {
+    return this.#tenantOf.get(request)?.name ?? "";
   }
 
   opened(request: RequestNode, name: string): void {

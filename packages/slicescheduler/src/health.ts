@@ -221,7 +221,7 @@ export function healthFaults(options: HealthOptions): string[] {
   const { faultsToSuspect, probeNs, probesMax, silentFactor, retriesPerInstanceMax } = checked;
   const whole = (name: string, value: number, min: number, max: number) => {
     if (!(Number.isSafeInteger(value) && value >= min && value <= max))
-      faults.push(`health.${name}: ${value} is not a whole number from ${min} to ${max}`);
+      faults.push(`health.${name}: ${String(value)} is not a whole number from ${min} to ${max}`);
   };
   whole("faultsToSuspect", faultsToSuspect, 1, Number.MAX_SAFE_INTEGER);
   whole("probeNs", probeNs, 1, LONGEST_PROBE_NS);
@@ -229,7 +229,8 @@ export function healthFaults(options: HealthOptions): string[] {
   for (const name of ["silentNsMin", "quarantineNsMax"] as const)
     if (checked[name] !== Number.POSITIVE_INFINITY) whole(name, checked[name], 1, Number.MAX_SAFE_INTEGER);
   whole("retriesPerInstanceMax", retriesPerInstanceMax, 0, Number.MAX_SAFE_INTEGER);
-  if (!(silentFactor >= 1)) faults.push(`health.silentFactor: ${silentFactor} is not a number from 1`);
+  if (!(typeof silentFactor === "number" && silentFactor >= 1))
+    faults.push(`health.silentFactor: ${String(silentFactor)} is not a number from 1`);
   return faults;
 }
 

@@ -1,5 +1,6 @@
 import type { Executor, ExecutorEvent } from "@slicescheduler/executor";
 import type { TemplateSpec } from "@slicescheduler/gmg";
+import { checkedOptions } from "./check-options.ts";
 import { MasterCore } from "./core.ts";
 import { InstanceCancelledError, InvalidOptionsError, SliceSchedulerError } from "./errors.ts";
 import type { ApplicationEvent, MasterEvent, Notice, Notices, TimeEvent } from "./events.ts";
@@ -15,7 +16,9 @@ import type {
   TemplateHandle,
 } from "./handles.ts";
 import { InstanceRecord } from "./instance-record.ts";
-import { checkOptions, type SliceSchedulerOptions } from "./options.ts";
+import { Meter } from "./metrics.ts";
+import type { SliceSchedulerOptions } from "./options.ts";
+import { type Overview, type OverviewOptions, overviewOf } from "./overview.ts";
 import { type MasterStats, masterStats } from "./stats.ts";
 import { type Plan, type PlanOptions, planAhead, type WhatIf, whatIf } from "./what-if.ts";
 
@@ -28,6 +31,8 @@ import { type Plan, type PlanOptions, planAhead, type WhatIf, whatIf } from "./w
 export class SliceScheduler extends GuardedEmitter<Notices> {
   readonly #core: MasterCore;
   readonly #executor: Executor;
+  /** Null where nothing is measured. */
+  readonly #meter: Meter | null;
   readonly #options: SliceSchedulerOptions;
   readonly #priorities: readonly string[];
   readonly #records = new Map<number, InstanceRecord>();
@@ -47,12 +52,12 @@ export class SliceScheduler extends GuardedEmitter<Notices> {
 
   /** Throws CLUSTER_INVALID, INVALID_OPTIONS; both name every fault at once. */
   constructor(options: SliceSchedulerOptions) {
-    super(options.onListenerError ?? throwOnItsOwn);
-    checkOptions(options);
+    super(checkedOptions(options).onListenerError ?? throwOnItsOwn);
     this.#options = options;
     this.#priorities = options.priorities ?? ["online", "offline"];
     this.#core = new MasterCore({ ...options, manifest: options.executor.manifest });
     this.#executor = options.executor;
+    this.#meter = this.#meterFor(options);
     this.#executor.open({ cluster: options.cluster, deliver: (event) => this.#deliver(event) });
   }
 
@@ -122,6 +127,13 @@ export class SliceScheduler extends GuardedEmitter<Notices> {
     return explainInstance(this.#core, instance, this.#now());
   }
 
+  /** What runs, what waits and for what, cut to what somebody can look at. Changes nothing. Throws INVALID_OPTIONS. See `overviewOf` for the cost. */
+  overview({ rows = 20 }: OverviewOptions = {}): Overview {
+    if (!(Number.isSafeInteger(rows) && rows > 0))
+      throw new InvalidOptionsError([`rows: ${rows} is not a whole number above 0`]);
+    return overviewOf(this.#core, this.#priorities, this.#now(), rows);
+  }
+
   /** What is decided next, and when what is there now will have ended, if nothing more is asked. Changes nothing. See `planAhead`. */
   plan(options?: PlanOptions): Plan {
     this.#checkOpen("plan");
@@ -145,6 +157,14 @@ export class SliceScheduler extends GuardedEmitter<Notices> {
     return masterStats(this.#core, this.#executor, this.#options.hostNowNs === undefined ? null : this.#hostNs);
   }
 
+  /**
+   * Bytes in use on an accelerator now, by the master's account, which knows of what the executor has reported; by index in the cluster's order.
+   * Costs next to nothing, while `stats` asks the executor. Throws UNKNOWN_ACCELERATOR.
+   */
+  usedHbmBytes(accelerator: number): number {
+    return this.#core.graph.ledger.usedBytes(accelerator);
+  }
+
   /** Recounts the graph, and what the arbiter has of its transfers, from scratch. Throws INVARIANT_BROKEN. For tests. */
   validate(): void {
     this.#core.validate();
@@ -162,6 +182,13 @@ export class SliceScheduler extends GuardedEmitter<Notices> {
       record.settle({ error: new SliceSchedulerError("CLOSED", message, { instance }) });
     }
     this.#records.clear();
+  }
+
+  #meterFor({ metrics, executor, hostNowNs }: SliceSchedulerOptions): Meter | null {
+    if (metrics === undefined) return null;
+    const onError = (error: unknown) => this.#report(error, "metrics");
+    const nowNs = () => this.#now();
+    return new Meter({ core: this.#core, executor, priorities: this.#priorities, nowNs, hostNowNs, onError }, metrics);
   }
 
   #openRequest(
@@ -311,7 +338,7 @@ export class SliceScheduler extends GuardedEmitter<Notices> {
     const nowNs = this.#now();
     const { hostNowNs, onEvent } = this.#options;
     const sinceNs = hostNowNs?.() ?? 0;
-    const { instructions, notices } = this.#core.handle(event, nowNs);
+    const { instructions, notices } = (this.#meter ?? this.#core).handle(event, nowNs);
     if (hostNowNs !== undefined && notices.some((notice) => notice.name === "decision"))
       this.#hostNs += hostNowNs() - sinceNs;
     this.#record(event, nowNs, onEvent);
@@ -320,16 +347,20 @@ export class SliceScheduler extends GuardedEmitter<Notices> {
     this.#armWake(nowNs);
   }
 
-  /** A wake that turns out to be early asks again, which costs less than to move it with every event; one that is not needed is taken back. */
   /** Whoever records must not come between the master and its executor. */
   #record(event: MasterEvent, nowNs: number, onEvent: SliceSchedulerOptions["onEvent"]): void {
     try {
       onEvent?.(event, nowNs);
     } catch (error) {
-      (this.#options.onListenerError ?? throwOnItsOwn)(error, "onEvent");
+      this.#report(error, "onEvent");
     }
   }
 
+  #report(error: unknown, what: string): void {
+    (this.#options.onListenerError ?? throwOnItsOwn)(error, what);
+  }
+
+  /** A wake that turns out to be early asks again, which costs less than to move it with every event; one that is not needed is taken back. */
   #armWake(nowNs: number): void {
     const wakeNs = this.#core.wakeNs(nowNs);
     if (this.#closed || wakeNs === this.#wakeNs) return;
