@@ -5,7 +5,7 @@ import { builtinModules } from "node:module";
 import { dirname, join, normalize } from "node:path";
 import { fileURLToPath } from "node:url";
 import ts from "typescript";
-import { isMain, isTest, lineOf, parse, report, sourceFiles, walk } from "./source-files.mjs";
+import { isBundled, isMain, isTest, lineOf, parse, report, sourceFiles, walk } from "./source-files.mjs";
 
 /**
  * The arrows of DESIGN §4, by folder, from the bottom up: a package may import packages of its own row and nothing else
@@ -58,7 +58,15 @@ const CORE_BUILTINS = ["node:worker_threads"];
  * @type {Readonly<Record<string, readonly string[]>>}
  */
 const PACKAGE_BUILTINS = { "executor-libtorch": ["node:fs", "node:module", "node:os", "node:path", "node:url"] };
-const TEST_TOOLS = ["vitest", "fast-check", "@fast-check/vitest", "playwright-core", "axe-core", "esbuild"];
+const TEST_TOOLS = [
+  "vitest",
+  "fast-check",
+  "@fast-check/vitest",
+  "playwright-core",
+  "axe-core",
+  "esbuild",
+  "typescript",
+];
 
 /**
  * @param {string} root
@@ -205,7 +213,7 @@ function importProblem({ dir, manifest }, packages, file, specifier) {
   const declared = {
     ...manifest.dependencies,
     .../** @type {object} */ (manifest["peerDependencies"]),
-    ...(test ? /** @type {object} */ (manifest["devDependencies"]) : {}),
+    ...(test || isBundled(file) ? /** @type {object} */ (manifest["devDependencies"]) : {}),
   };
   return name in declared ? undefined : `imports ${specifier}, which its package.json does not declare`;
 }

@@ -30,11 +30,19 @@ export function parse(root, file) {
 }
 
 /**
- * Test code may use tools that the package itself may not.
+ * Tests, what only tests use, and scripts of a package are not published: they may use tools that the package itself may not.
  * @param {string} file
  */
 export function isTest(file) {
-  return /\.test\.[cm]?tsx?$/.test(file) || /^packages\/[^/]+\/test\//.test(file);
+  return /\.(test|fixture)\.[cm]?tsx?$/.test(file) || /^packages\/[^/]+\/(test|scripts)\//.test(file);
+}
+
+/**
+ * Code for browsers is bundled, with what it imports, into a module of the package.
+ * @param {string} file
+ */
+export function isBundled(file) {
+  return /^packages\/[^/]+\/src\/client\//.test(file);
 }
 
 /**
