@@ -4,7 +4,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Extractor, ExtractorConfig } from "@microsoft/api-extractor";
+import { Extractor, ExtractorConfig, ExtractorLogLevel } from "@microsoft/api-extractor";
 import { root } from "./npm.mjs";
 import { report } from "./source-files.mjs";
 
@@ -49,11 +49,11 @@ function reportOf({ name, packageFolder, declarations }, work) {
       tsdocMetadata: { enabled: false },
       newlineKind: "lf",
       messages: {
-        compilerMessageReporting: { default: { logLevel: /** @type {const} */ ("none") } },
+        compilerMessageReporting: { default: { logLevel: ExtractorLogLevel.None } },
         extractorMessageReporting: Object.fromEntries(
-          [...QUIET, "default"].map((code) => [code, { logLevel: /** @type {const} */ ("none") }]),
+          [...QUIET, "default"].map((code) => [code, { logLevel: ExtractorLogLevel.None }]),
         ),
-        tsdocMessageReporting: { default: { logLevel: /** @type {const} */ ("none") } },
+        tsdocMessageReporting: { default: { logLevel: ExtractorLogLevel.None } },
       },
     },
     configObjectFullPath: undefined,

@@ -32,6 +32,8 @@ const SHELL = {
   "packages/executor/src/simulated-time.ts": ["setImmediate"],
   // The time that passes outside: its clock and its timers, both of which can be given instead.
   "packages/executor/src/real-time.ts": ["performance.now", "setImmediate", "setTimeout"],
+  // After many events it lets timers and I/O have their turn before it delivers more.
+  "packages/executor-libtorch/src/libtorch-executor.ts": ["setImmediate"],
   // How long the conformance suite waits for a backend whose time passes by itself; the backend's own clock is under test.
   "packages/testing/src/conformance/patience.ts": ["setTimeout"],
   // The clock of the live view and its one timer; both can be given instead.

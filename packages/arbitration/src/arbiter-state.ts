@@ -29,12 +29,12 @@ type Unread = Readonly<Record<string, unknown>>;
 /** Reads a foreign value field by field; what it returns shares nothing with the value. */
 export function loadArbiter(value: unknown): { arbiter: ArbiterState; options: Required<ArbitrationOptions> } {
   const state = record(value, "the value");
-  if (state["format"] !== FORMAT) fail(`format must be "${FORMAT}", found ${JSON.stringify(state["format"])}`);
+  if (state["format"] !== FORMAT) fail(`format must be "${FORMAT}", found ${shown(state["format"])}`);
   const { version } = state;
   if (version !== 1 && version !== VERSION) {
     throw new ArbitrationError(
       "UNSUPPORTED_VERSION",
-      `The saved arbiter has version ${String(version)}, this package reads 1 … ${VERSION}.`,
+      `The saved arbiter has version ${shown(version)}, this package reads 1 … ${VERSION}.`,
       { found: version, supported: VERSION },
     );
   }
@@ -63,7 +63,7 @@ function readOptions(state: Unread, version: 1 | 2): Required<ArbitrationOptions
   const { deadlineFactor } = version === 1 ? { deadlineFactor: DEFAULT_DEADLINE_FACTOR } : state;
   const deadlineMinNs = version === 1 ? DEFAULT_DEADLINE_MIN_NS : whole(state, "deadlineMinNs", "the value");
   if (typeof deadlineFactor !== "number")
-    return fail(`deadlineFactor must be a number, found ${String(deadlineFactor)}`);
+    return fail(`deadlineFactor must be a number, found ${shown(deadlineFactor)}`);
   try {
     return checkedOptions({ ...waiting, deadlineFactor, deadlineMinNs });
   } catch (error) {
@@ -77,9 +77,7 @@ function readTransfer(value: unknown, where: string, nowNs: number, version: 1 |
   const history = readHistory(entry, where, nowNs);
   const state = replay(history);
   if (state === undefined || state === "gone" || entry["state"] !== state) {
-    return fail(
-      `${where} says state ${JSON.stringify(entry["state"])}, its history leads to ${state ?? "an illegal move"}`,
-    );
+    return fail(`${where} says state ${shown(entry["state"])}, its history leads to ${state ?? "an illegal move"}`);
   }
   const sinceNs = whole(entry, "sinceNs", where);
   if (sinceNs !== history[0]?.atNs) fail(`${where} says sinceNs ${sinceNs}, its history starts at ${history[0]?.atNs}`);
@@ -110,7 +108,7 @@ function readHistory(entry: Unread, where: string, nowNs: number): readonly Move
   return list(entry, "history").map((value, at) => {
     const read = record(value, `${where}.history[${at}]`);
     const move = MOVES.find((known) => known === read["move"]);
-    if (move === undefined) return fail(`${where}.history[${at}] has the unknown move ${JSON.stringify(read["move"])}`);
+    if (move === undefined) return fail(`${where}.history[${at}] has the unknown move ${shown(read["move"])}`);
     const atNs = whole(read, "atNs", `${where}.history[${at}]`);
     if (atNs < lastNs || atNs > nowNs) fail(`${where}.history[${at}] is at ${atNs} ns, outside ${lastNs} … ${nowNs}`);
     lastNs = atNs;
@@ -125,16 +123,23 @@ function record(value: unknown, where: string): Unread {
 
 function list(from: Unread, field: string): readonly unknown[] {
   const value = from[field];
-  return Array.isArray(value) ? value : fail(`${field} must be an array`);
+  // Loops over a list do not all see a hole in it.
+  return Array.isArray(value) && !value.includes(undefined) ? value : fail(`${field} must be an array without holes`);
 }
 
 function whole(from: Unread, field: string, where: string): number {
   const value = from[field];
-  return isNs(value) ? value : fail(`${field} of ${where} must be a whole number ≥ 0, found ${String(value)}`);
+  return isNs(value) ? value : fail(`${field} of ${where} must be a whole number ≥ 0, found ${shown(value)}`);
 }
 
 function fail(fault: string): never {
   throw new ArbitrationError("INVALID_STATE", `This is not a saved arbiter: ${fault}. Give what save() returned.`, {
     fault,
   });
+}
+
+/** Any value on one short line; an object may refuse to be put into words. */
+function shown(value: unknown): string {
+  if (typeof value === "string") return JSON.stringify(value.slice(0, 60));
+  return typeof value === "object" && value !== null ? "an object" : String(value);
 }

@@ -1,4 +1,4 @@
-/** Everything a command touches outside itself, so that tests can stand in for it. */
+/** Everything a command touches outside itself but files, so that tests can stand in for it. */
 export interface Io {
   /** Writes to stdout. */
   out(text: string): void;
@@ -7,21 +7,50 @@ export interface Io {
   /** Whether stderr is a terminal, where progress can rewrite its line. */
   readonly errIsTerminal: boolean;
   readonly useColor: boolean;
+  /** Width of the terminal in characters. */
+  readonly columns: number;
   readonly cwd: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Nanoseconds on this host, for figures about the scheduler's own cost; never part of a `--json` result. */
   hostNowNs(): number;
+  /** Resolves after so many milliseconds, or as soon as `signal` is aborted. */
+  wait(ms: number, signal: AbortSignal): Promise<void>;
+  /** Calls back when the user asks to end (Ctrl+C). Returns what takes the callback away again. */
+  onInterrupt(callback: () => void): () => void;
 }
 
-/** The process this runs in. */
+const columnsWhereUnknown = 100;
+
+/** The process this runs in. Colours are off where stdout is no terminal, and where `NO_COLOR` is set to anything. */
 export function processIo(): Io {
+  const noColor = process.env["NO_COLOR"] ?? "";
   return {
     out: (text) => void process.stdout.write(text),
     err: (text) => void process.stderr.write(text),
     errIsTerminal: process.stderr.isTTY === true,
-    useColor: process.stdout.isTTY === true && process.env["NO_COLOR"] === undefined,
+    useColor: process.stdout.isTTY === true && noColor === "",
+    columns: process.stdout.columns ?? process.stderr.columns ?? columnsWhereUnknown,
     cwd: process.cwd(),
     env: process.env,
     hostNowNs: () => Number(process.hrtime.bigint()),
+    wait: (ms, signal) =>
+      new Promise((resolve) => {
+        const end = (): void => {
+          clearTimeout(timer);
+          signal.removeEventListener("abort", end);
+          resolve();
+        };
+        const timer = setTimeout(end, ms);
+        signal.addEventListener("abort", end);
+        if (signal.aborted) end();
+      }),
+    onInterrupt: (callback) => {
+      process.once("SIGINT", callback);
+      process.once("SIGTERM", callback);
+      return () => {
+        process.removeListener("SIGINT", callback);
+        process.removeListener("SIGTERM", callback);
+      };
+    },
   };
 }

@@ -1,97 +1,15 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import {
-  ReplayCheckError,
-  type ReplayOptions,
-  type ReplayOutcome,
-  type RequestRecord,
-  type WorkloadRequest,
-} from "@slicescheduler/workloads";
+import { ReplayCheckError } from "@slicescheduler/workloads";
 import { afterAll, describe, expect, test } from "vitest";
-import type { Io } from "./io.ts";
-import { main } from "./main.ts";
-import type { Replay } from "./replay-command.ts";
+import { fakeReplay, neverReplay, runMain } from "./main.fixture.ts";
+import type { Replay } from "./replay/command.ts";
 
 const dir = mkdtempSync(join(tmpdir(), "cli-"));
+const run = (args: readonly string[], replay: Replay = fakeReplay, env: Record<string, string> = {}) =>
+  runMain(args, { replay, env, cwd: join(dir, "nowhere") });
 afterAll(() => rmSync(dir, { recursive: true }));
-
-interface Ran {
-  readonly code: number;
-  readonly out: string;
-  readonly err: string;
-}
-
-async function run(args: readonly string[], replay: Replay = fakeReplay, env: Io["env"] = {}): Promise<Ran> {
-  let out = "";
-  let err = "";
-  let hostNs = Math.floor(Math.random() * 1e12);
-  const io: Io = {
-    out: (text) => {
-      out += text;
-    },
-    err: (text) => {
-      err += text;
-    },
-    errIsTerminal: false,
-    useColor: false,
-    cwd: join(dir, "nowhere"),
-    env,
-    hostNowNs: () => {
-      hostNs += Math.floor(Math.random() * 1e9);
-      return hostNs;
-    },
-  };
-  const code = await main(args, io, replay);
-  return { code, out, err };
-}
-
-/** Every request served at once in a second and a half; offline ones only under SliceScheduler. */
-function fakeReplay({ policy: given, online, offline, cluster, onProgress }: ReplayOptions): ReplayOutcome {
-  const policy = typeof given === "string" ? given : given.name;
-  const record =
-    (requestClass: "online" | "offline") =>
-    (request: WorkloadRequest, id: number): RequestRecord => ({
-      id,
-      class: requestClass,
-      request,
-      outcome: "completed",
-      startedNs: request.arrivalNs,
-      firstTokenNs: request.arrivalNs + 1e9,
-      lastTokenNs: request.arrivalNs + 1.5e9,
-      tokens: request.outputTokens,
-      tokensInWindow: request.outputTokens,
-    });
-  onProgress?.({ policy, atNs: 60e9, windowNs: online.windowNs, arrived: 3, completed: 2 });
-  const served = policy === "slicescheduler" ? offline.map(record("offline")) : [];
-  return {
-    policy,
-    windowNs: online.windowNs,
-    endNs: online.windowNs,
-    records: [...online.tenants.flat().map(record("online")), ...served],
-    offlineOffered: offline.length,
-    accelerators: cluster.accelerators.map(({ name, hbmBytes }) => ({
-      name,
-      capacityBytes: hbmBytes,
-      fixedBytes: 1e9,
-      usedBytesAtEnd: 1e9,
-      peakHbmBytes: 2e9,
-      utilization: policy === "slicescheduler" ? 0.5 : 0.25,
-    })),
-    busy: { online: [], offline: [] },
-    operatorsDone: 100,
-    rounds: 10,
-    simulatedOperators: 20,
-    hostNsPerRound: Math.random() * 1e5,
-    leftInGraph: 0,
-    standstills: 0,
-    audit: [],
-  };
-}
-
-const neverReplay: Replay = () => {
-  throw new Error("a replay was started");
-};
 
 function file(name: string, text: string): string {
   const path = join(dir, name);
@@ -279,7 +197,7 @@ describe("bad input: one line on stderr, exit code 2, nothing replayed", () => {
     ["a negative seed", ["--seed", "-1"], /--seed/],
     ["no seeds", ["--seeds", "0"], /--seeds/],
     ["half a seed", ["--seeds", "1.5"], /--seeds/],
-    ["an unknown recipe", ["--recipe", "C"], /--recipe must be B48 or B/],
+    ["an unknown recipe", ["--recipe", "C"], /--recipe must be B48, B or plain, not "C"/],
     ["a fractional seed", ["--seed", "1.5"], /--seed/],
     ["a huge seed", ["--seed", "99999999999999999999"], /--seed/],
     ["a share over a quarter", ["--share", "0.3"], /--share must be above 0 and at most 0\.25/],

@@ -1,26 +1,32 @@
-import type { ReplayProgress } from "@slicescheduler/workloads";
+/** Progress of long work on stderr: a bar that rewrites its line on a terminal, nothing elsewhere. */
 import type { Io } from "./io.ts";
 
-/** Tells on stderr how far a replay is: one line rewritten on a terminal, else a line every five simulated minutes. */
+const barWidth = 24;
+/** A bar is drawn at most so often. */
+const drawNsMin = 80e6;
+
 export class ProgressPrinter {
   readonly #io: Io;
-  #open: boolean = false;
+  #isOpen: boolean = false;
+  #drawnNs = Number.NEGATIVE_INFINITY;
 
   constructor(io: Io) {
     this.#io = io;
   }
 
-  show(progress: ReplayProgress): void {
-    const minutes = Math.round(progress.atNs / 60e9);
-    const whole = Math.round(progress.windowNs / 60e9);
-    const counts = `${progress.completed} of ${progress.arrived} requests done`;
-    const text = `${progress.policy}: minute ${minutes} of ${whole}, ${counts}`;
-    if (this.#io.errIsTerminal) {
-      this.#io.err(`\r\u001b[K${text}`);
-      this.#open = true;
-    } else if (minutes % 5 === 0 || minutes === whole) {
-      this.#io.err(`${text}\n`);
-    }
+  /** @param share of the work that is done, 0…1. */
+  show(label: string, share: number, detail: string = ""): void {
+    if (!this.#io.errIsTerminal) return;
+    const nowNs = this.#io.hostNowNs();
+    if (nowNs - this.#drawnNs < drawNsMin && share < 1) return;
+    this.#drawnNs = nowNs;
+    const whole = Math.min(1, Math.max(0, share));
+    const filled = Math.round(whole * barWidth);
+    const bar = `${"█".repeat(filled)}${"░".repeat(barWidth - filled)}`;
+    const percent = `${Math.floor(whole * 100)}`.padStart(3);
+    const text = `${label} ${bar} ${percent} %${detail === "" ? "" : `  ${detail}`}`;
+    this.#io.err(`\r\u001b[K${text.slice(0, Math.max(20, this.#io.columns - 1))}`);
+    this.#isOpen = true;
   }
 
   /** Prints a line of its own. */
@@ -29,9 +35,9 @@ export class ProgressPrinter {
     this.#io.err(`${text}\n`);
   }
 
-  /** Takes the rewritten line away. */
+  /** Takes the bar away. */
   clear(): void {
-    if (this.#open) this.#io.err("\r\u001b[K");
-    this.#open = false;
+    if (this.#isOpen) this.#io.err("\r\u001b[K");
+    this.#isOpen = false;
   }
 }

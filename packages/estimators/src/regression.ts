@@ -36,7 +36,7 @@ export interface Fitted {
   readonly valueNs: number;
   /** Expected |next − value| / value. */
   readonly relativeError: number;
-  /** Variance of the law here, in units of the noise's. */
+  /** Variance of the law here, in units of the noise's; infinite where the law has no finite value. */
   readonly variance: number;
 }
 
@@ -82,6 +82,11 @@ export class Regression {
     // The variance is relative to the duration, of which the law itself is a bad measure where it runs into nothing.
     const scaleNs = Math.max(lawNs, calibratedNs * 0.05, 1);
     const variance = this.#law.variance(this.#regressors) / (scaleNs * scaleNs) + unseen * FEATURE_VARIANCE;
+    // Of finite numbers that nothing real leads to, which only a saved state can bring in.
+    if (!Number.isFinite(lawNs) || !Number.isFinite(variance)) {
+      const valueNs = Math.min(Math.max(calibratedNs, 1), DURATION_MAX_NS);
+      return { valueNs, relativeError: 1, variance: Number.POSITIVE_INFINITY };
+    }
     // Both are estimates of the duration, each counts by the inverse of its variance.
     const priorVariance = Math.max(this.#priorSpread, PRIOR_SPREAD_MIN) ** 2;
     const trust = lawNs > 0 ? priorVariance / (priorVariance + this.#noise * this.#noise * variance) : 0;
@@ -92,7 +97,11 @@ export class Regression {
 
   /** An outlier is learned as if it lay at the outlier limit, so that a single one moves little and many still move all. */
   learn(features: readonly number[], observedNs: number, priorNs: number): void {
-    const expected = this.evaluate(features, priorNs);
+    let expected = this.evaluate(features, priorNs);
+    if (expected.variance === Number.POSITIVE_INFINITY) {
+      this.restart();
+      expected = this.evaluate(features, priorNs);
+    }
     const log = Math.log(observedNs / expected.valueNs);
     const limit = this.#samples === 0 ? Number.POSITIVE_INFINITY : outlierLog(expected.relativeError);
     const boundedLog = Math.min(Math.max(log, -limit), limit);

@@ -11,6 +11,8 @@ export interface ExecutorCoreOptions {
    * up, to stop what was under way there and make it ready again. Needed by a backend whose manifest says `probes`.
    */
   readonly onAsked?: (asked: ProbeOrGiveUp, lost: LostWork | null) => void;
+  /** Called for each instruction that was not refused, carried out or ignored, before the next one is looked at: for a twin of the core. */
+  readonly onTaken?: (instruction: ExecutorInstruction) => void;
   /** Go on from here at this time, in place of an executor that had it. Default: nothing is there. */
   readonly present?: { readonly work: PresentWork; readonly nowNs: number };
 }

@@ -42,12 +42,14 @@ export class ExecutorCore {
   readonly #touched = new Set<number>();
   readonly #line = new ActionLine();
   readonly #onAsked: ExecutorCoreOptions["onAsked"];
+  readonly #onTaken: ExecutorCoreOptions["onTaken"];
   #newestIssue = -1;
 
   constructor(cluster: Cluster, options: ExecutorCoreOptions = {}) {
     this.cluster = cluster;
     const { present } = options;
     this.#onAsked = options.onAsked;
+    this.#onTaken = options.onTaken;
     this.ledger =
       present === undefined
         ? new ResidencyLedger(cluster.accelerators, options)
@@ -65,7 +67,10 @@ export class ExecutorCore {
   execute(instructions: readonly ExecutorInstruction[], nowNs: number): void {
     const raised: number[] = [];
     try {
-      for (const instruction of instructions) this.#apply(instruction, nowNs, raised);
+      for (const instruction of instructions) {
+        this.#apply(instruction, nowNs, raised);
+        this.#onTaken?.(instruction);
+      }
     } finally {
       this.#raise(raised);
     }

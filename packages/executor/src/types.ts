@@ -138,6 +138,11 @@ export interface ExecutorManifest {
   readonly keepsAccounts?: boolean;
   /** Tensors have contents, which operators compute and transfers move. Default false. */
   readonly holdsData?: boolean;
+  /**
+   * Its accelerators go on by themselves: an operator may have been started before an instruction came, while the events that led to its
+   * start, and that of the start itself, are still on their way. Default false: nothing starts until every event has been delivered.
+   */
+  readonly runsAhead?: boolean;
 }
 
 export interface ExecutorContext {

@@ -21,6 +21,7 @@ export class GmgError extends Error {
 }
 
 const FAULTS_IN_MESSAGE = 20;
+const NAME_SHOWN_MAX = 256;
 
 /** A specification or a saved state is wrong; `faults` names everything wrong with it, not only the first thing. */
 export class ValidationError extends GmgError {
@@ -42,7 +43,8 @@ export class ClusterInvalidError extends ValidationError {
 /** Code `TEMPLATE_INVALID`. */
 export class TemplateInvalidError extends ValidationError {
   constructor(template: string, faults: readonly Fault[]) {
-    super("TEMPLATE_INVALID", `template ${JSON.stringify(template)}`, faults);
+    // A name that is too long is one of the faults.
+    super("TEMPLATE_INVALID", `template ${JSON.stringify(template.slice(0, NAME_SHOWN_MAX))}`, faults);
   }
 }
 

@@ -81,7 +81,7 @@ export function loadLedger(value: unknown): AcceleratorMemory[] {
 
 /** Null after a fault. */
 function loadMemory(faults: Faults, value: unknown, index: number, path: string): AcceleratorMemory | null {
-  const before = faults.list.length;
+  const before = faults.count;
   const entry = faults.record(value, path);
   const bytes = (field: string, min = 0) => faults.whole(entry[field], at(path, field), min, "bytes");
   const accelerator = {
@@ -92,7 +92,7 @@ function loadMemory(faults: Faults, value: unknown, index: number, path: string)
   };
   const peakBytes = bytes("peakBytes");
   const workspaceBytes = bytes("workspaceBytes");
-  if (faults.list.length > before) return null;
+  if (faults.count > before) return null;
   try {
     const memory = newMemory(accelerator, index);
     memory.peakBytes = peakBytes;
@@ -101,7 +101,7 @@ function loadMemory(faults: Faults, value: unknown, index: number, path: string)
     loadCopies(faults, entry["copies"], at(path, "copies"), memory);
     const bufferBytes = loadBuffers(faults, entry["buffers"], at(path, "buffers"), memory);
     memory.usedBytes = memory.fixedBytes + bufferBytes + workspaceBytes;
-    if (faults.list.length > before) return null;
+    if (faults.count > before) return null;
     recount(memory);
     return memory;
   } catch (error) {

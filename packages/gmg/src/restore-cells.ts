@@ -59,12 +59,12 @@ export function isTuple(value: unknown, cells: readonly Cell<unknown>[]): boolea
 
 /** Adds a fault for each cell that is not as it must be. Returns whether there was none. */
 export function checkList<T>(faults: Faults, value: unknown, path: string, cell: Cell<T>): value is readonly T[] {
-  const before = faults.list.length;
+  const before = faults.count;
   const list = faults.array(value, path);
   for (let i = 0; i < list.length; i++) {
     if (!cell.is(list[i])) faults.add(`${path}[${i}]`, `must be ${cell.what}, is ${describe(list[i])}`);
   }
-  return faults.list.length === before;
+  return faults.count === before;
 }
 
 /** A table has exactly these columns, of one length. Returns that length. */

@@ -94,7 +94,10 @@ function readTensors(
     if (!Array.isArray(entry)) return readTensor(faults, entry, path);
     if (entry.length === 0) faults.add(path, "is a bundle of no tensors; leave it out");
     if (entry.length > BUNDLE_MAX) faults.add(path, `is a bundle of ${entry.length} tensors, at most ${BUNDLE_MAX}`);
-    return entry.slice(0, BUNDLE_MAX).map((tensor, i) => readTensor(faults, tensor, `${path}[${i}]`));
+    return faults
+      .array(entry, path)
+      .slice(0, BUNDLE_MAX)
+      .map((tensor, i) => readTensor(faults, tensor, `${path}[${i}]`));
   });
 }
 

@@ -4,6 +4,8 @@ import { didYouMean } from "./errors.ts";
 /** More faults than this are not collected: who has a thousand fixes the first ones first. */
 const FAULTS_MAX = 1000;
 const NAME_LENGTH_MAX = 256;
+/** Characters of a path, and of a message. */
+const TEXT_SHOWN_MAX = 1000;
 /** Names compared for suggestions, about 1 µs each. */
 const COMPARISONS_MAX = 200_000;
 
@@ -13,6 +15,8 @@ const COMPARISONS_MAX = 200_000;
  */
 export class Faults {
   readonly list: Fault[] = [];
+  /** Of all faults, those included that were too many for the list. */
+  count = 0;
   #comparisonsLeft = COMPARISONS_MAX;
 
   /** The tail of a message that offers similar names. A thousand faults over many names would be slow: it then stays empty. */
@@ -29,7 +33,8 @@ export class Faults {
   }
 
   add(path: string, message: string): void {
-    if (!this.full) this.list.push({ path, message });
+    this.count++;
+    if (!this.full) this.list.push({ path: cut(path), message: cut(message) });
   }
 
   get none(): boolean {
@@ -51,7 +56,12 @@ export class Faults {
   }
 
   array(value: unknown, path: string): readonly unknown[] {
-    if (Array.isArray(value)) return value;
+    if (Array.isArray(value)) {
+      // Loops over a list do not all see a hole in it.
+      if (!value.includes(undefined) || Object.keys(value).length === value.length) return value;
+      this.add(path, "must not have holes");
+      return [];
+    }
     this.add(path, `must be an array, is ${describe(value)}`);
     return [];
   }
@@ -83,6 +93,11 @@ export class Faults {
     this.add(path, `must be a finite number of ${unit} above 0, is ${describe(value)}`);
     return undefined;
   }
+}
+
+/** Names have limits, but a name that is over them is told as well. */
+function cut(text: string): string {
+  return text.length <= TEXT_SHOWN_MAX ? text : `${text.slice(0, TEXT_SHOWN_MAX)}…`;
 }
 
 /** The path of a field, in brackets where a dot would not do. */

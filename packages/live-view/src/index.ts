@@ -1,1 +1,4 @@
-export {};
+export { LiveViewError } from "./errors.ts";
+export type { HostTime } from "./host.ts";
+export type { LiveViewOptions } from "./options.ts";
+export { type LiveView, serveLiveView } from "./server.ts";

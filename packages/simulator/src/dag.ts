@@ -1,5 +1,5 @@
 import { checkDag } from "./dag-check.ts";
-import { requireWhole, SimulatorError, withContext } from "./errors.ts";
+import { quoted, requireWhole, SimulatorError, withContext, wordOf } from "./errors.ts";
 import { linkNs } from "./link.ts";
 import { Simulator } from "./simulator.ts";
 import type { HbmSample, OutOfMemory, SimOperator, SimTensor, SimulatedTransfer } from "./types.ts";
@@ -56,6 +56,9 @@ export interface DagTimeline {
   readonly outOfMemory: OutOfMemory | null;
 }
 
+/** More transfers at once than this are not told apart from it, nor are there as many. */
+const PORT_CAPACITY_MAX = 2 ** 31 - 1;
+
 /**
  * The timeline of a graph of operators on given accelerators: one call, no state. Throws `SimulatorError`: DAG_INVALID (a name
  * that is unknown or given twice, a part that is missing), CYCLE (names up to 8 of its operators), UNKNOWN_ACCELERATOR, INVALID_DURATION, INVALID_BYTES, INVALID_RANK,
@@ -67,18 +70,19 @@ export function simulateDag(dag: Dag): DagTimeline {
   const operators = indexNames("operator", dag.operators);
   const { latencyNs, bytesPerSecond } = dag.link ?? { latencyNs: 0, bytesPerSecond: 25e9 };
   requireWhole(latencyNs, 0, "link.latencyNs", "INVALID_DURATION");
-  if (!(bytesPerSecond > 0 && Number.isFinite(bytesPerSecond)))
+  if (!(Number.isFinite(bytesPerSecond) && bytesPerSecond > 0))
     throw new SimulatorError(
       "INVALID_OPTION",
-      `link.bytesPerSecond is ${bytesPerSecond}; it must be above 0 and finite`,
+      `link.bytesPerSecond is ${wordOf(bytesPerSecond)}; it must be above 0 and finite`,
     );
   refuseCycle(dag.operators, operators);
   const simulator = new Simulator({
     topology: {
       accelerators: dag.accelerators.length,
-      portCapacity: dag.accelerators.map(({ name, copyEngines = 1 }) =>
-        requireWhole(copyEngines, 1, `copyEngines of accelerator ${JSON.stringify(name)}`, "INVALID_OPTION"),
-      ),
+      portCapacity: dag.accelerators.map(({ name, copyEngines = 1 }) => {
+        const engines = requireWhole(copyEngines, 1, `copyEngines of accelerator ${quoted(name)}`, "INVALID_OPTION");
+        return Math.min(engines, PORT_CAPACITY_MAX);
+      }),
       linkCapacity: [],
       route: () => [],
     },
@@ -87,7 +91,7 @@ export function simulateDag(dag: Dag): DagTimeline {
   simulator.begin(
     0,
     dag.accelerators.map(({ name, hbmBytes = Number.MAX_SAFE_INTEGER, fixedBytes = 0 }) => {
-      const of = `of accelerator ${JSON.stringify(name)}`;
+      const of = `of accelerator ${quoted(name)}`;
       requireWhole(hbmBytes, 0, `hbmBytes ${of}`, "INVALID_BYTES");
       requireWhole(fixedBytes, 0, `fixedBytes ${of}`, "INVALID_BYTES");
       return { capacityBytes: hbmBytes, fixedBytes };
@@ -126,11 +130,11 @@ function addOperators(
       if (on === undefined) {
         throw new SimulatorError(
           "UNKNOWN_ACCELERATOR",
-          `operator ${JSON.stringify(name)} is on accelerator ${JSON.stringify(accelerator)}, which is not declared`,
+          `operator ${quoted(name)} is on accelerator ${quoted(accelerator)}, which is not declared`,
           { operator: name, accelerator },
         );
       }
-      return withContext(`operator ${JSON.stringify(name)}`, { operator: name }, () => {
+      return withContext(`operator ${quoted(name)}`, { operator: name }, () => {
         const operator = simulator.addOperator(on, durationNs, rank, index, workspaceBytes);
         outputs.push(simulator.addOutput(operator, outputBytes, false));
         return operator;
@@ -148,7 +152,7 @@ function indexNames(what: string, items: readonly { readonly name: string }[]): 
   const index = new Map<string, number>();
   for (const { name } of items) {
     if (index.has(name))
-      throw new SimulatorError("DAG_INVALID", `there are two of ${what} ${JSON.stringify(name)}; names are unique`, {
+      throw new SimulatorError("DAG_INVALID", `there are two of ${what} ${quoted(name)}; names are unique`, {
         name,
       });
     index.set(name, index.size);
@@ -165,7 +169,7 @@ function refuseCycle(operators: readonly DagOperator[], indexOf: ReadonlyMap<str
       if (producer === undefined) {
         throw new SimulatorError(
           "DAG_INVALID",
-          `operator ${JSON.stringify(name)} reads ${JSON.stringify(input)}, which is no operator`,
+          `operator ${quoted(name)} reads ${quoted(input)}, which is no operator`,
           { operator: name, input },
         );
       }
@@ -186,10 +190,14 @@ function refuseCycle(operators: readonly DagOperator[], indexOf: ReadonlyMap<str
   const count = cycle.length - 1;
   const named = count <= NAMED_MAX ? cycle : cycle.slice(0, NAMED_MAX);
   const more = count <= NAMED_MAX ? "" : ` → … (${count} in all)`;
-  throw new SimulatorError("CYCLE", `the operators ${named.join(" → ")}${more} wait for each other`, {
-    operators: named,
-    count,
-  });
+  throw new SimulatorError(
+    "CYCLE",
+    `the operators ${named.map((name) => name.slice(0, 80)).join(" → ")}${more} wait for each other`,
+    {
+      operators: named,
+      count,
+    },
+  );
 }
 
 /** Of a cycle, in an error. */

@@ -81,12 +81,25 @@ export function requireWhole(value: number, min: number, what: string, code: Sim
   failWhole(value, min, what, code);
 }
 
+/** Any value on one short line, for callers without types: an object may refuse to be put into words. */
+export function wordOf(value: unknown): string {
+  if (typeof value === "string") return quoted(value);
+  return typeof value === "object" && value !== null ? "an object" : String(value);
+}
+
+/** A name or a piece of the content for a message: quoted, and cut where it would flood the message. */
+export function quoted(text: string): string {
+  return JSON.stringify(text.length > NAME_SHOWN_MAX ? `${text.slice(0, NAME_SHOWN_MAX)}…` : text);
+}
+
+const NAME_SHOWN_MAX = 80;
+
 /** For hot code, which checks by itself and makes no message until one is needed. */
 export function failWhole(value: number, min: number, what: string, code: SimulatorErrorCode): never {
   const overflow = code === "INVALID_BYTES" && Number.isFinite(value) && value > Number.MAX_SAFE_INTEGER;
   throw new SimulatorError(
     overflow ? "BYTES_OVERFLOW" : code,
-    `${what} is ${value}; it must be a whole number from ${min} to 2^53 − 1`,
+    `${what} is ${wordOf(value)}; it must be a whole number from ${min} to 2^53 − 1`,
     { what, value, min },
   );
 }

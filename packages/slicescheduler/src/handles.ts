@@ -104,4 +104,10 @@ export interface SubmitOptions<Spec extends TemplateSpec = TemplateSpec> extends
   readonly request?: RequestHandle;
   /** Outputs that instances submitted after its end may refer to, until they are released. All others: until its end. */
   readonly retain?: readonly OutputsOf<Spec>[];
+  /**
+   * Called once, with the number that the instance gets, before anything of it can start: to give the executor what belongs to the instance.
+   * What it throws comes out of `submit`, and nothing is submitted. It may not submit itself. The submission may still be refused after it;
+   * `whatIf` does not call it.
+   */
+  readonly prepare?: (instance: number) => void;
 }

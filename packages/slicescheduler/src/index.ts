@@ -24,7 +24,24 @@ export type {
   TemplateHandle,
 } from "./handles.ts";
 export type { HealthOptions } from "./health.ts";
+export { METRICS } from "./metrics-catalogue.ts";
+export type {
+  HistogramDefinition,
+  MetricDefinition,
+  MetricsOptions,
+  MetricsSink,
+  Recorder,
+  Series,
+} from "./metrics-sink.ts";
 export type { SliceSchedulerOptions } from "./options.ts";
+export type {
+  Overview,
+  OverviewAccelerator,
+  OverviewOptions,
+  OverviewTransfer,
+  QueuedOperator,
+  WaitingOperator,
+} from "./overview.ts";
 export { SliceScheduler } from "./slice-scheduler.ts";
 export type { MasterStats } from "./stats.ts";
 export {

@@ -46,6 +46,7 @@ export class SliceScheduler extends GuardedEmitter<Notices> {
   #asking: boolean = false;
   #telling: boolean = false;
   #closed: boolean = false;
+  #preparing: boolean = false;
   /** When the core is to be woken, and what takes that back. */
   #wakeNs = Number.POSITIVE_INFINITY;
   #forgetWake: (() => void) | null = null;
@@ -86,6 +87,8 @@ export class SliceScheduler extends GuardedEmitter<Notices> {
     template: TemplateHandle<Spec>,
     options: SubmitOptions<Spec>,
   ): InstanceHandle<Spec> {
+    if (this.#preparing)
+      throw new InvalidOptionsError(["prepare: it submits another instance; do that before or after the submission"]);
     const joined = this.#joinedBy(options);
     const request = joined ?? this.#openRequest({ ...options, partitions: undefined }, true);
     const id = this.#nextInstance;
@@ -93,6 +96,7 @@ export class SliceScheduler extends GuardedEmitter<Notices> {
     // Instructions may settle it before `#ask` returns.
     this.#records.set(id, new InstanceRecord(submittedNs));
     try {
+      if (options.prepare !== undefined) this.#prepare(id, options.prepare);
       this.#ask(this.#submissionEvent(template, options, id, request));
     } catch (error) {
       // What throws after it was taken on is the executor; then it is in the graph and keeps its record.
@@ -120,6 +124,15 @@ export class SliceScheduler extends GuardedEmitter<Notices> {
    */
   resumeAccelerator(name: string): void {
     this.#ask({ type: "acceleratorResumed", accelerator: this.#core.graph.cluster.indexOf(name) });
+  }
+
+  /** As `cancel` of its handle: settles it at once, and does nothing when it has ended. Throws UNKNOWN_INSTANCE for one that never was. */
+  cancelInstance(instance: number): void {
+    if (!(Number.isSafeInteger(instance) && instance >= 0 && instance < this.#nextInstance)) {
+      const message = `there is no instance ${instance}; ${this.#nextInstance} were submitted so far, numbered from 0`;
+      throw new SliceSchedulerError("UNKNOWN_INSTANCE", message, { instance });
+    }
+    this.#ask({ type: "instanceCancelled", instance });
   }
 
   /** What was decided about an instance and why, and what it waits for. Undefined when nothing is known of it any more. */
@@ -189,6 +202,17 @@ export class SliceScheduler extends GuardedEmitter<Notices> {
     const onError = (error: unknown) => this.#report(error, "metrics");
     const nowNs = () => this.#now();
     return new Meter({ core: this.#core, executor, priorities: this.#priorities, nowNs, hostNowNs, onError }, metrics);
+  }
+
+  /** Numbers rise in the order in which the core takes instances, so nothing else is submitted meanwhile. */
+  #prepare(instance: number, prepare: (instance: number) => void): void {
+    this.#nextInstance = instance + 1;
+    this.#preparing = true;
+    try {
+      prepare(instance);
+    } finally {
+      this.#preparing = false;
+    }
   }
 
   #openRequest(

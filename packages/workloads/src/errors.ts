@@ -9,6 +9,8 @@ export type WorkloadErrorCode =
   | "TRACE_WRONG_HEADER"
   | "TRACE_MALFORMED_ROW"
   | "TRACE_OUT_OF_ORDER"
+  | "TRACE_FAULTY"
+  | "TRACE_UNWRITABLE"
   | "WORKLOAD_EMPTY"
   | "INVALID_OPTION"
   | "UNKNOWN_POLICY"
@@ -39,6 +41,32 @@ export class TraceError extends WorkloadError {
     super(code, `${file}${line === null ? "" : `:${line}`}: ${reason}`, reason, options);
     this.file = file;
     this.line = line;
+  }
+}
+
+/** One thing that is wrong with a file. */
+export interface TraceFault {
+  readonly code: "TRACE_MALFORMED_ROW" | "TRACE_OUT_OF_ORDER";
+  /** 1-based line; of a record over several lines the last. Null in a JSON document, where the reason names the path. */
+  readonly line: number | null;
+  readonly reason: string;
+}
+
+/** A file has faults: all of them, in the order of their lines, up to the limit that was asked for. */
+export class TraceFaultsError extends WorkloadError {
+  readonly file: string;
+  readonly faults: readonly TraceFault[];
+  /** Whether reading ended at the limit, so that there may be more. */
+  readonly limited: boolean;
+
+  constructor(file: string, faults: readonly TraceFault[], limited: boolean) {
+    const lines = faults.slice(0, 5).map(({ line, reason }) => (line === null ? reason : `line ${line}: ${reason}`));
+    if (faults.length > lines.length) lines.push(`and ${faults.length - lines.length} more`);
+    const count = `${faults.length}${limited ? " or more" : ""} fault(s)`;
+    super("TRACE_FAULTY", `${file}: ${count}: ${lines.join("; ")}`, lines.join("; "));
+    this.file = file;
+    this.faults = faults;
+    this.limited = limited;
   }
 }
 

@@ -18,12 +18,22 @@ export {
   transferNoiseCv,
 } from "./colocation/durations.ts";
 export {
+  calibratedEfficiency,
+  type Efficiency,
+  type RooflineDurations,
+  type RooflineDurationsOptions,
+  rooflineDurations,
+  rooflineSerialPasses,
+} from "./colocation/roofline.ts";
+export {
   type CheckFailure,
   EmptyWorkloadError,
   InvalidOptionError,
   ModelDoesNotFitError,
   ReplayCheckError,
   TraceError,
+  type TraceFault,
+  TraceFaultsError,
   UnknownPolicyError,
   WorkloadError,
   type WorkloadErrorCode,
@@ -47,6 +57,12 @@ export { azureAttribution } from "./profiles/attribution.ts";
 export { azure2023Profile } from "./profiles/azure-2023.ts";
 export { type GeneratedTraces, generateTraces } from "./profiles/generate.ts";
 export { measureProfile } from "./profiles/measure.ts";
+export {
+  type ProfileOptions,
+  parseWorkloadProfile,
+  profileTraceFile,
+  readWorkloadProfile,
+} from "./profiles/profile-trace.ts";
 export type { ArrivalProfile, LengthProfile, WorkloadProfile } from "./profiles/types.ts";
 export { fmix32, type Random, seededRandom } from "./random.ts";
 export { colocationShare, idleSlicesShare, recipeB, recipeB48 } from "./recipes/b48.ts";
@@ -55,9 +71,10 @@ export { type RecipeCOptions, recipeC, recipeCShare } from "./recipes/recipe-c.t
 export { requestsByArrival, shortened, type Workload, type WorkloadRequest } from "./recipes/types.ts";
 export { assertReplaySound, replayFailures } from "./replay/checks.ts";
 export type { Disturbance } from "./replay/disturbance.ts";
-export { type ReplayOptions, replay } from "./replay/driver.ts";
+export { type OpenReplay, openReplay, type ReplayDurations, type ReplayOptions, replay } from "./replay/driver.ts";
 export type { EngineListener, EngineRequest, EngineRequestOptions, ReplayEngine } from "./replay/engine.ts";
 export { assertModelFits, type FitDemand } from "./replay/fit.ts";
+export { fittingInstanceAccelerators, instanceSizes, type OfferedRequests } from "./replay/instance-size.ts";
 export type { AcceleratorOutcome, ReplayOutcome } from "./replay/outcome.ts";
 export { partitionNames } from "./replay/passes.ts";
 export {
@@ -73,7 +90,7 @@ export {
   replayPolicy,
 } from "./replay/policy.ts";
 export type { RequestOutcome, RequestRecord } from "./replay/records.ts";
-export { type ReplayProgress, type RunnerOptions, runReplay } from "./replay/runner.ts";
+export { type ReplayProgress, type RunnerOptions, runReplay, scheduleReplay } from "./replay/runner.ts";
 export {
   type IdleSlices,
   type Interval,
@@ -87,8 +104,21 @@ export {
   serveSerially,
 } from "./serial/serial-server.ts";
 export { parseAzureTrace, readAzureTrace } from "./traces/azure.ts";
+export {
+  type ConversionReport,
+  type ConversionTarget,
+  convertServeGen,
+  convertTraceFile,
+  type ServeGenConversion,
+  type TraceConversion,
+  type TraceSpelling,
+  traceLines,
+} from "./traces/convert.ts";
+export { detectTraceFormat, type TraceColumns, type TraceFormat, traceFormats } from "./traces/formats.ts";
+export { type TimeUnit, timeUnits } from "./traces/instant.ts";
 export { type MooncakeRow, parseMooncakeTrace, readMooncakeTrace } from "./traces/mooncake.ts";
 export { hasAzureTraces, readTracePair, type TracePair } from "./traces/pair.ts";
+export { openTrace, parseTrace, type TraceCounts, type TraceReading } from "./traces/read-trace.ts";
 export {
   type LengthDistribution,
   parseServeGenLengths,
@@ -98,4 +128,6 @@ export {
   type ServeGenLengths,
   type ServeGenWindow,
 } from "./traces/servegen.ts";
-export type { TraceRow } from "./traces/types.ts";
+export { type ServeGenDraw, serveGenRequests } from "./traces/servegen-requests.ts";
+export { type TraceWorkload, type TraceWorkloadOptions, traceWorkload } from "./traces/trace-workload.ts";
+export type { TraceRequest, TraceRow } from "./traces/types.ts";

@@ -1,5 +1,7 @@
 import { type FormatErrorCode, SimulatorError } from "../errors.ts";
 
+export { quoted } from "../errors.ts";
+
 /** Lines and columns count from 1, columns in UTF-16 units; bytes from 0. */
 export type FormatPosition = { readonly line: number; readonly column: number } | { readonly byteOffset: number };
 
@@ -25,10 +27,3 @@ function placeOf(position: FormatPosition): string {
   if ("line" in position) return `line ${position.line}, column ${position.column}`;
   return `byte ${position.byteOffset}`;
 }
-
-/** A name or a piece of the content for a message: quoted, and cut where it would flood the message. */
-export function quoted(text: string): string {
-  return JSON.stringify(text.length > NAME_SHOWN_MAX ? `${text.slice(0, NAME_SHOWN_MAX)}…` : text);
-}
-
-const NAME_SHOWN_MAX = 80;

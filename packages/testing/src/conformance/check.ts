@@ -7,6 +7,8 @@ import type { Feature } from "./types.ts";
 export interface Check extends Rule {
   /** Checked only where the manifest states this. */
   readonly needs?: Feature;
+  /** Not checked where the manifest states this: it is what the backend does without. */
+  readonly unless?: "runsAhead";
   readonly run: (stage: Stage) => Promise<void>;
 }
 

@@ -35,6 +35,8 @@ export type EventKey = readonly [EventType, number | string];
 interface Answer {
   readonly key: EventKey;
   readonly answer: () => readonly ExecutorInstruction[];
+  /** What has to wait until it is given. */
+  readonly letGo: (() => void) | undefined;
 }
 
 /** Lines of what was said that a failure shows. */
@@ -84,7 +86,8 @@ export class Scene {
     this.#moves = options.moves ?? true;
     this.books = options.keepsBooks === true ? new DeviceBooks(cluster, settings.templates) : null;
     this.executor = this.books?.overhear(backend.executor) ?? backend.executor;
-    this.#watch = new EventWatch(settings.manifest.simulatedTime, options.absent ?? []);
+    const { simulatedTime, runsAhead = false } = settings.manifest;
+    this.#watch = new EventWatch(simulatedTime, runsAhead, options.absent ?? []);
   }
 
   /** Opens the backend and registers the templates. */
@@ -136,7 +139,9 @@ export class Scene {
 
   /** Answers an event from within its delivery, once. */
   when(key: EventKey, answer: () => readonly ExecutorInstruction[]): void {
-    this.#answers.push({ key, answer });
+    const [type, subject] = key;
+    const isToWait = this.settings.manifest.runsAhead === true && type === "operatorStarted" && typeof subject === "number";
+    this.#answers.push({ key, answer, letGo: isToWait ? this.backend.holdOperator?.(subject) : undefined });
   }
 
   /** How often an event was heard. */
@@ -264,7 +269,11 @@ export class Scene {
     this.#watch.heard(event, this.executor.clock.nowNs());
     this.#depth++;
     try {
-      for (const instructions of this.#answersTo(event)) if (instructions.length > 0) this.#carryOut(instructions);
+      for (const { answer, letGo } of this.#answersTo(event)) {
+        const instructions = answer();
+        if (instructions.length > 0) this.#carryOut(instructions);
+        letGo?.();
+      }
     } catch (error) {
       // It is the check's, and not for the backend that delivers.
       this.#thrown ??= { error };
@@ -274,10 +283,10 @@ export class Scene {
     this.#patience.heard();
   }
 
-  #answersTo(event: ExecutorEvent): readonly (readonly ExecutorInstruction[])[] {
+  #answersTo(event: ExecutorEvent): readonly Pick<Answer, "answer" | "letGo">[] {
     const answers = this.#answers.filter(({ key }) => key[0] === event.type && isAbout(event, key[1]));
     this.#answers = this.#answers.filter((answer) => !answers.includes(answer));
-    return [...answers.map(({ answer }) => answer()), this.#moves ? this.#moveOn(event) : []];
+    return this.#moves ? [...answers, { answer: () => this.#moveOn(event), letGo: undefined }] : answers;
   }
 
   /** What a master says to transfers that can go on, when there is no other. */

@@ -4,6 +4,7 @@ import { unitOf } from "../hash.ts";
 import { type Relay, relayedExecutor } from "../relayed-executor.ts";
 import { PlainBackend } from "./plain/backend.fixture.ts";
 import { runExecutorConformance } from "./suite.ts";
+import { aheadBackend, aheadManifest } from "./ahead.fixture.ts";
 import { virtualBackend } from "./virtual-backend.fixture.ts";
 
 const { manifest } = virtualExecutor({ seed: 1 });
@@ -37,6 +38,18 @@ describe("a backend that shares nothing with the executor package", () => {
 describe("the virtual executor in real time", () => {
   const create = () => virtualBackend(new RealTime());
   runExecutorConformance({ test, manifest: { ...manifest, simulatedTime: false }, create });
+});
+
+describe("a backend that runs ahead of its events", () => {
+  runExecutorConformance({ test, manifest: aheadManifest, create: () => aheadBackend() });
+});
+
+test("a backend that runs ahead without saying so is found out", async () => {
+  const bodies = new Map<string, () => Promise<void>>();
+  const silent = { ...aheadManifest, runsAhead: false };
+  runExecutorConformance({ test: (name, body) => bodies.set(name, body), manifest: silent, create: () => aheadBackend() });
+  const answered = bodies.get("events: what a master answers to an event counts before anything starts at that instant");
+  await expect(answered?.()).rejects.toThrow(/operatorStarted/);
 });
 
 test("a manifest says what is checked, and no two checks have one name", () => {

@@ -48,6 +48,7 @@ export function runExecutorConformance(options: ConformanceOptions): readonly st
   for (const [section, checks] of Object.entries(SECTIONS)) {
     for (const check of checks) {
       if (check.needs !== undefined && manifest[check.needs] !== true) continue;
+      if (check.unless !== undefined && manifest[check.unless] === true) continue;
       const name = `${section}: ${check.rule}`;
       names.push(name);
       test(name, () => runCheck(check, options, { timeoutMs, quietMs }));

@@ -25,6 +25,11 @@ export interface ConformanceBackend {
   loseAccelerator?(accelerator: number): void;
   /** Brings it back now, empty, also from within an event. Needed by a manifest with `losesAccelerators`. */
   returnAccelerator?(accelerator: number): void;
+  /**
+   * Keeps the operator of this issue number, which is not issued yet, from ending once it has started; what it returns lets it end. Needed by a
+   * manifest with `runsAhead`, where the operator, and others after it, could be over before the event of its start is answered.
+   */
+  holdOperator?(issueNumber: number): () => void;
   /** The contents of a copy that is there. Needed by a manifest with `holdsData`. */
   read?(tensor: number, accelerator: number): ArrayLike<number> | Promise<ArrayLike<number>>;
   /** Called after the check, and after `executor.close`. */

@@ -15,6 +15,8 @@ interface Life {
   stuck: boolean;
   /** When something was last said about it. */
   saidLast: number;
+  /** When it was allowed to run, by its issue or later. */
+  allowed: number;
   ready: Moment | null;
   started: Moment | null;
   ended: string | null;
@@ -29,19 +31,23 @@ type OperatorEvent = Extract<ExecutorEvent, { readonly issueNumber: number }>;
 export class EventWatch {
   breach: Breach | null = null;
   readonly #simulated: boolean;
+  readonly #runsAhead: boolean;
   readonly #lives = new Map<number, Life>();
   readonly #transfers: TransferWatch;
   /** `"tensor@accelerator"` of every copy that was there. */
   readonly #present = new Set<string>();
   readonly #absent: Set<number>;
+  /** By accelerator, where it runs ahead: the newest moment of which it has shown that it had heard what was said then. */
+  readonly #knows = new Map<number, number>();
   #order = 0;
   #nowNs = 0;
   /** When the first of the starts that are being heard was heard: what is said after it counts for later ones. */
   #decided = -1;
   #startsAreHeard = false;
 
-  constructor(simulated: boolean, absent: readonly number[]) {
+  constructor(simulated: boolean, runsAhead: boolean, absent: readonly number[]) {
     this.#simulated = simulated;
+    this.#runsAhead = runsAhead;
     this.#absent = new Set(absent);
     this.#transfers = new TransferWatch(simulated, (rule, expected, seen) => this.#breaks(rule, expected, seen));
   }
@@ -98,6 +104,7 @@ export class EventWatch {
       missing,
       stuck: false,
       saidLast: moment.order,
+      allowed: moment.order,
       ready: missing.size === 0 ? moment : null,
       started: null,
       ended: null,
@@ -110,6 +117,7 @@ export class EventWatch {
     if (life === undefined || life.activated) return;
     life.activated = true;
     life.saidLast = moment.order;
+    life.allowed = moment.order;
   }
 
   #operatorHeard(event: OperatorEvent, moment: Moment): void {
@@ -127,6 +135,7 @@ export class EventWatch {
       this.#breaks(ALWAYS.operatorLife, `nothing after ${life.ended} ${issueNumber}`, eventWords(event));
       return;
     }
+    this.#shows(life, event);
     if (event.type === "operatorStarted") this.#start(life, moment);
     else this.#end(life, event, moment);
   }
@@ -152,9 +161,17 @@ export class EventWatch {
     life.started = moment;
   }
 
+  /** What an accelerator does shows what it had heard by then: the issue, and what allowed the operator to run. All that was said before counts too. */
+  #shows({ instruction, issued, allowed }: Life, { type }: OperatorEvent): void {
+    const { accelerator } = instruction;
+    const order = type === "operatorStarted" || type === "operatorDone" ? allowed : issued.order;
+    this.#knows.set(accelerator, Math.max(this.#knows.get(accelerator) ?? -1, order));
+  }
+
   /** Whether it had to start before another that has started; false where that cannot be told. */
   #goesBefore(other: Life, life: Life): boolean {
     if (!other.activated || other.ready === null || other.stuck || other.missing.size > 0) return false;
+    if (this.#runsAhead) return this.#wentBefore(other, other.ready, life);
     if (Math.max(other.saidLast, life.saidLast, other.ready.order) > this.#decided) return false;
     if (other.rank !== life.rank) return other.rank < life.rank;
     if (life.ready === null) return false;
@@ -163,6 +180,18 @@ export class EventWatch {
       : other.ready.order === life.ready.order;
     if (isSameMoment) return other.instruction.issueNumber < life.instruction.issueNumber;
     return other.ready.order < life.ready.order && other.ready.nowNs < life.ready.nowNs;
+  }
+
+  /**
+   * The same of an accelerator that runs ahead: the other has to count only if all that was said of both was known there when one started, and what is heard
+   * to be ready may have been so since its issue.
+   */
+  #wentBefore(other: Life, otherReady: Moment, life: Life): boolean {
+    const known = this.#knows.get(life.instruction.accelerator) ?? -1;
+    if (Math.max(other.saidLast, life.saidLast) > known) return false;
+    if (other.rank !== life.rank) return other.rank < life.rank;
+    if (otherReady.order === life.ready?.order) return other.instruction.issueNumber < life.instruction.issueNumber;
+    return otherReady.order < life.issued.order;
   }
 
   #end(life: Life, event: OperatorEvent, moment: Moment): void {
@@ -177,7 +206,7 @@ export class EventWatch {
     }
     life.ended = event.type;
     if (event.type === "operatorDone") {
-      const since = this.#simulated ? started : life.issued;
+      const since = this.#simulated && !this.#runsAhead ? started : life.issued;
       if (since !== null) this.#observed(event, since, moment);
       for (const { tensor } of outputs) this.#arrive(tensor, accelerator, moment);
     } else for (const { tensor } of outputs) this.#getStuck(tensor, accelerator);

@@ -63,6 +63,11 @@ export class ChainedRequest implements EngineRequest {
     this.#piecesLeft = Math.ceil(options.inputTokens / options.prefillTokensMax) - 1;
   }
 
+  /** As the master numbered it. */
+  get number(): number {
+    return this.#request.id;
+  }
+
   get class(): RequestClass {
     return this.#options.class;
   }

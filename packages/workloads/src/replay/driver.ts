@@ -2,9 +2,9 @@
  * Replays a workload on SliceScheduler and its virtual executor, in simulated time: the one file that knows the master.
  * The baselines run on the same engine; only admission, partitions and options of the master differ.
  */
-import { SimulatedTime, type VirtualOperator, virtualExecutor } from "@slicescheduler/executor";
+import { SimulatedTime, type VirtualOperator, type VirtualTransfer, virtualExecutor } from "@slicescheduler/executor";
 import { type ClusterSpec, compileCluster, compileTemplate } from "@slicescheduler/gmg";
-import { SliceScheduler } from "slicescheduler";
+import { type MasterEvent, SliceScheduler, type SliceSchedulerOptions } from "slicescheduler";
 import {
   type ColocationDurations,
   colocationDurations,
@@ -12,19 +12,19 @@ import {
   operatorNoiseCv,
   transferNoiseCv,
 } from "../colocation/durations.ts";
-import { llama3_8b } from "../llama/shape.ts";
 import type { Workload, WorkloadRequest } from "../recipes/types.ts";
 import { Books } from "./books.ts";
 import { ChainedRequest, type PassHandles, requestLimits } from "./chained-request.ts";
 import { assertReplaySound } from "./checks.ts";
 import { type Disturbance, disturbanceFactor } from "./disturbance.ts";
 import type { EngineListener, EngineRequest, EngineRequestOptions, ReplayEngine } from "./engine.ts";
-import { assertModelFits, largestRequestBytes, weightBytesPerAccelerator } from "./fit.ts";
+import { weightBytesPerAccelerator } from "./fit.ts";
+import { assertPolicyFits } from "./instance-size.ts";
 import type { ReplayOutcome } from "./outcome.ts";
-import { layersPerOperatorOf, type PassSpecs, partitionNames, passSpecs, templatesOf } from "./passes.ts";
+import { type PassSpecs, partitionNames, passSpecs, templatesOf } from "./passes.ts";
 import { type ReplayPolicy, type ReplayScheduling, replayPolicy } from "./policy.ts";
 import type { RequestRecord } from "./records.ts";
-import { type ReplayProgress, runReplay } from "./runner.ts";
+import { type ReplayProgress, scheduleReplay } from "./runner.ts";
 
 export interface ReplayOptions {
   readonly cluster: ClusterSpec;
@@ -39,13 +39,43 @@ export interface ReplayOptions {
   readonly lookahead?: number;
   /** Coefficients of variation of the noise. Default 0.62 % and 1.63 %. */
   readonly noise?: { readonly operatorCv: number; readonly transferCv: number };
+  /** Accelerators of one model instance: 1, 2 or 4. Policies lay their lanes by it. Default 2. */
+  readonly instanceAccelerators?: number;
+  /** What operators and transfers really take, before noise. Default: the colocation model's, whatever the cluster. */
+  readonly durations?: ReplayDurations;
   /** What makes true durations differ from the model's. Default nothing. */
   readonly disturbance?: Disturbance;
   /** Options of the master, over those of the policy. */
   readonly scheduling?: ReplayScheduling;
   readonly onProgress?: (progress: ReplayProgress) => void;
+  /** Called with what the master is about to be made of; an event log begins with it. */
+  readonly onOptions?: (options: SliceSchedulerOptions) => void;
+  /** Called with the master before anything is registered, so that a recorder or a metric can listen from the start. */
+  readonly onScheduler?: (scheduler: SliceScheduler) => void;
+  /** Gets every event of the master with its time, in order: what an event log is made of. */
+  readonly onEvent?: (event: MasterEvent, nowNs: number) => void;
+  /** An output token came out of a request, by its number in the master. */
+  readonly onToken?: (request: number, atNs: number) => void;
   /** Nanoseconds on this host, to measure what a round costs; without it that is not measured. */
   readonly hostNowNs?: () => number;
+}
+
+/** True durations in nanoseconds, before noise. */
+export interface ReplayDurations {
+  operatorNs(work: VirtualOperator): number;
+  transferNs(work: VirtualTransfer): number;
+}
+
+/** A replay under way, for who wants to look at it or to set its pace; `replay` runs it through at once. */
+export interface OpenReplay {
+  readonly scheduler: SliceScheduler;
+  /** Simulated time. */
+  nowNs(): number;
+  /** Lets everything up to and including `untilNs` happen. Returns whether anything is left to happen. */
+  advance(untilNs: number): boolean;
+  /** After the last `advance`: what the run left behind, checked. Errors: REPLAY_CHECK_FAILED. */
+  outcome(): ReplayOutcome;
+  close(): void;
 }
 
 /**
@@ -53,41 +83,41 @@ export interface ReplayOptions {
  * Errors: UNKNOWN_POLICY, INVALID_OPTION, MODEL_DOES_NOT_FIT, REPLAY_CHECK_FAILED.
  */
 export function replay(options: ReplayOptions): ReplayOutcome {
-  const { cluster, online, offline } = options;
-  const terms = { partitions: partitionNames(cluster), tenants: online.tenants.length };
-  const policy = typeof options.policy === "string" ? replayPolicy(options.policy, terms) : options.policy;
-  const specs = passSpecs(cluster, policy);
-  assertFits(options, policy, specs);
-  const engine = new SliceSchedulerEngine(options, policy, specs);
+  const opened = openReplay(options);
   try {
-    const records = runReplay(engine, {
-      policy,
-      online,
-      offline,
-      ...(options.lookahead === undefined ? {} : { lookahead: options.lookahead }),
-      ...(options.onProgress === undefined ? {} : { onProgress: options.onProgress }),
-    });
-    const outcome = engine.outcome(records);
-    assertReplaySound(outcome);
-    return outcome;
+    opened.advance(Number.POSITIVE_INFINITY);
+    return opened.outcome();
   } finally {
-    engine.close();
+    opened.close();
   }
 }
 
-function assertFits(
-  { cluster, online, offline }: ReplayOptions,
-  policy: ReplayPolicy,
-  specs: readonly PassSpecs[],
-): void {
-  const bytes = specs.map(({ layersPerOperator, prefill }) => {
-    const uses = (group: ReplayPolicy["offline"]) => group !== null && layersPerOperatorOf(group) === layersPerOperator;
-    const requests = [...(uses(policy.online) ? online.tenants.flat() : []), ...(uses(policy.offline) ? offline : [])];
-    const fewest = Math.min(...prefill.partitions.map((partition) => new Set(partition.layout).size));
-    return largestRequestBytes(llama3_8b, layersPerOperator, prefill.operators.length / fewest, requests);
+/** Makes everything ready for a replay and stops before its first event. Errors: those of `replay`. */
+export function openReplay(options: ReplayOptions): OpenReplay {
+  const { cluster, online, offline, instanceAccelerators = 2 } = options;
+  const terms = { partitions: partitionNames(cluster), tenants: online.tenants.length, instanceAccelerators };
+  const policy = typeof options.policy === "string" ? replayPolicy(options.policy, terms) : options.policy;
+  const specs = passSpecs(cluster, policy);
+  assertPolicyFits(cluster, policy, { online, offline }, specs);
+  const engine = new SliceSchedulerEngine(options, policy, specs);
+  const records = scheduleReplay(engine, {
+    policy,
+    online,
+    offline,
+    ...(options.lookahead === undefined ? {} : { lookahead: options.lookahead }),
+    ...(options.onProgress === undefined ? {} : { onProgress: options.onProgress }),
   });
-  const demand = { model: llama3_8b.name, requestBytes: Math.max(...bytes) };
-  assertModelFits(cluster, specs.flatMap(templatesOf), demand);
+  return {
+    scheduler: engine.scheduler,
+    nowNs: () => engine.nowNs(),
+    advance: (untilNs) => engine.advance(untilNs),
+    outcome: () => {
+      const outcome = engine.outcome(records);
+      assertReplaySound(outcome);
+      return outcome;
+    },
+    close: () => engine.close(),
+  };
 }
 
 class SliceSchedulerEngine implements ReplayEngine {
@@ -116,13 +146,13 @@ class SliceSchedulerEngine implements ReplayEngine {
       new Map(templates.map((template) => [template.name, template])),
     );
     const truths = truthsOf(specs);
-    this.#scheduler = new SliceScheduler({
+    const masterOptions: SliceSchedulerOptions = {
       cluster,
       executor: virtualExecutor({
         seed,
         time: this.#time,
         operatorNs: trueOperatorNs(options, truths, () => this.#time.nowNs()),
-        transferNs: ({ bytes }) => colocationTransferNs(bytes),
+        transferNs: options.durations?.transferNs ?? (({ bytes }) => colocationTransferNs(bytes)),
         operatorCv: noise?.operatorCv ?? operatorNoiseCv,
         transferCv: noise?.transferCv ?? transferNoiseCv,
       }),
@@ -133,7 +163,11 @@ class SliceSchedulerEngine implements ReplayEngine {
         this.#listenerErrors.push(error);
       },
       ...(options.hostNowNs === undefined ? {} : { hostNowNs: options.hostNowNs }),
-    });
+      ...(options.onEvent === undefined ? {} : { onEvent: options.onEvent }),
+    };
+    options.onOptions?.(masterOptions);
+    this.#scheduler = new SliceScheduler(masterOptions);
+    options.onScheduler?.(this.#scheduler);
     this.#passes = new Map(
       specs.map(({ layersPerOperator, prefill, extend, decode }) => [
         layersPerOperator,
@@ -158,14 +192,28 @@ class SliceSchedulerEngine implements ReplayEngine {
     const { class: priority, partitions } = options;
     const limits = requestLimits(passes, options);
     const concurrentInstances = Math.max(2, options.lookahead + 1);
-    const request = this.#scheduler.openRequest({ priority, partitions, limits, concurrentInstances });
+    const label = priority === "online" ? `online instance ${options.tenant}` : "offline";
+    const request = this.#scheduler.openRequest({ priority, partitions, limits, concurrentInstances, label });
     const host = { scheduler: this.#scheduler, books: this.#books, passes };
     return new ChainedRequest(host, options, request);
   }
 
+  get scheduler(): SliceScheduler {
+    return this.#scheduler;
+  }
+
+  nowNs(): number {
+    return this.#time.nowNs();
+  }
+
   run(): void {
-    this.#time.run();
+    this.advance(Number.POSITIVE_INFINITY);
+  }
+
+  advance(untilNs: number): boolean {
+    this.#time.run(untilNs === Number.POSITIVE_INFINITY ? undefined : Math.max(untilNs, this.#time.nowNs()));
     if (this.#listenerErrors.length > 0) throw this.#listenerErrors[0];
+    return this.#time.pending > 0;
   }
 
   close(): void {
@@ -215,7 +263,9 @@ class SliceSchedulerEngine implements ReplayEngine {
     );
     scheduler.on("instanceDone", ({ instance, atNs }) => {
       const request = books.settle(instance);
-      if (request?.instanceDone() === true) this.listener?.passDone(request, atNs);
+      if (request?.instanceDone() !== true) return;
+      this.#options.onToken?.(request.number, atNs);
+      this.listener?.passDone(request, atNs);
     });
     scheduler.on("instanceFailed", ({ instance, error }) => {
       const request = books.settle(instance);
@@ -237,12 +287,14 @@ function truthsOf(specs: readonly PassSpecs[]): Map<string, ColocationDurations>
 }
 
 function trueOperatorNs(
-  { disturbance, seed }: ReplayOptions,
+  { disturbance, seed, durations }: ReplayOptions,
   truths: ReadonlyMap<string, ColocationDurations>,
   nowNs: () => number,
 ): (work: VirtualOperator) => number {
-  const modelNs = ({ template, symbols }: VirtualOperator): number =>
-    truths.get(template)?.operatorNs(template, symbols) ?? Number.NaN;
+  const modelNs =
+    durations?.operatorNs ??
+    (({ template, symbols }: VirtualOperator): number =>
+      truths.get(template)?.operatorNs(template, symbols) ?? Number.NaN);
   if (disturbance === undefined) return modelNs;
   const factorOf = disturbanceFactor(disturbance, seed);
   return (work) => {

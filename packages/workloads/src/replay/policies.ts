@@ -25,8 +25,8 @@ type Pace = "serial" | "pipelined";
 export const policyMakers: Readonly<Record<string, Maker>> = {
   "static-online": (terms) => ({
     name: "static-online",
-    summary: "each online instance on its own pair, one request at a time; no offline work",
-    online: onePairEach(terms),
+    summary: "each online instance on accelerators of its own, one request at a time; no offline work",
+    online: ownAccelerators(terms),
     offline: null,
     scheduling: plainPriority,
   }),
@@ -43,7 +43,8 @@ export const policyMakers: Readonly<Record<string, Maker>> = {
     offline: { ...offlineInstances(terms, [["eight0"]], 1), layersPerOperator: 4 },
   }),
   slicescheduler: (terms) => {
-    const candidates = terms.partitions.filter((partition) => /^(pair|quad)\d+$/.test(partition));
+    const candidates = [instanceSize(terms), 2 * instanceSize(terms)].flatMap((size) => groupsOf(terms, size));
+    if (candidates.length === 0) throw tooFew(terms);
     return {
       name: "slicescheduler",
       summary: "online and offline requests as graph instances, placed by simulation",
@@ -58,7 +59,7 @@ function subsetShare(terms: PolicyTerms, pace: Pace): ReplayPolicy {
   return {
     name: named("subset-share", pace),
     summary: `static-online and one offline instance on four accelerators, ${words(pace)}`,
-    online: onePairEach(terms),
+    online: ownAccelerators(terms),
     offline: offlineInstances(terms, [["quad0"]], pace === "serial" ? 1 : 4),
     scheduling: plainPriority,
   };
@@ -69,7 +70,7 @@ function dualShare(terms: PolicyTerms, pace: Pace): ReplayPolicy {
   return {
     name: named("dual-share", pace),
     summary: `static-online and two offline instances on four accelerators each, ${words(pace)}`,
-    online: onePairEach(terms),
+    online: ownAccelerators(terms),
     offline: offlineInstances(terms, [["quad0"], ["quad1"]], pace === "serial" ? 1 : 4),
     scheduling: { slices: { toleranceNs: dualShareThresholdNs } },
   };
@@ -84,7 +85,7 @@ function fullShare(terms: PolicyTerms, pace: Pace): ReplayPolicy {
   return {
     name: named("full-share", pace),
     summary: `static-online and one offline instance on all eight accelerators, ${words(pace)}`,
-    online: onePairEach(terms),
+    online: ownAccelerators(terms),
     offline: offlineInstances(terms, [["spread0", "spread1"]], pace === "serial" ? 1 : 8),
     scheduling: plainPriority,
   };
@@ -102,18 +103,44 @@ function anywhere(name: string, partitions: readonly string[]): Lane {
   return { name, partitions, concurrentRequestsMax: Number.POSITIVE_INFINITY };
 }
 
-function onePairEach({ partitions, tenants }: PolicyTerms): LaneGroup {
-  const pairs = partitions.filter((partition) => /^pair\d+$/.test(partition));
-  if (pairs.length < tenants) {
-    const wanted = `at least ${tenants} pairs, one for each instance`;
-    throw new InvalidOptionError("cluster", `${pairs.length} pair(s)`, wanted);
-  }
-  const lanes = pairs.slice(0, tenants).map((pair, tenant) => ({
+/** One lane for each online instance; where the cluster has fewer places than instances, instances share them in turn. */
+function ownAccelerators(terms: PolicyTerms): LaneGroup {
+  const places = groupsOf(terms, instanceSize(terms));
+  if (places.length === 0) throw tooFew(terms);
+  const lanes = places.slice(0, terms.tenants).map((place, tenant) => ({
     name: `instance ${tenant}`,
-    partitions: [pair],
+    partitions: [place],
     concurrentRequestsMax: 1,
   }));
   return { assign: "byTenant", lanes };
+}
+
+const groupNames: ReadonlyMap<number, RegExp> = new Map([
+  [1, /^single\d+$/],
+  [2, /^pair\d+$/],
+  [4, /^quad\d+$/],
+]);
+
+function instanceSize({ instanceAccelerators = 2 }: PolicyTerms): number {
+  if (!groupNames.has(instanceAccelerators)) {
+    throw new InvalidOptionError("instanceAccelerators", instanceAccelerators, "1, 2 or 4");
+  }
+  return instanceAccelerators;
+}
+
+/** Partitions that are pipelines over so many accelerators; none for sizes that four operators do not fill. */
+function groupsOf({ partitions }: PolicyTerms, size: number): string[] {
+  const pattern = groupNames.get(size);
+  return pattern === undefined ? [] : partitions.filter((partition) => pattern.test(partition));
+}
+
+function tooFew(terms: PolicyTerms): InvalidOptionError {
+  const size = instanceSize(terms);
+  return new InvalidOptionError(
+    "cluster",
+    `one with fewer than ${size} accelerators`,
+    `one with room for an instance of ${size}`,
+  );
 }
 
 function offlineInstances(
@@ -123,7 +150,11 @@ function offlineInstances(
 ): LaneGroup {
   const missing = instances.flat().filter((place) => !terms.partitions.includes(place));
   if (missing.length > 0) {
-    throw new InvalidOptionError("cluster", `one without ${missing.join(", ")}`, "one of eight accelerators");
+    throw new InvalidOptionError(
+      "cluster",
+      `one without ${missing.join(", ")}`,
+      "one of eight accelerators for this policy",
+    );
   }
   const lanes = instances.map((partitions) => ({
     name: `offline on ${partitions.join(" or ")}`,

@@ -74,9 +74,23 @@ describe("replayPolicy", () => {
     );
   });
 
-  test("too few pairs are refused", () => {
-    const terms = { partitions: ["pair0"], tenants: 4 };
-    expect(() => replayPolicy("static-online", terms)).toThrowError(/1 pair\(s\)/);
+  test("fewer places than instances: they share them in turn; no place at all is refused", () => {
+    const { online } = replayPolicy("static-online", { partitions: ["pair0"], tenants: 4 });
+    expect(online.lanes.map((lane) => lane.partitions)).toEqual([["pair0"]]);
+    expect(new LaneQueues<string>(online).offer("request", 3)).toBe(0);
+    for (const name of ["static-online", "slicescheduler"]) {
+      expect(() => replayPolicy(name, { partitions: ["single0"], tenants: 4 })).toThrowError(/fewer than 2/);
+    }
+  });
+
+  test("instances of one and of four accelerators", () => {
+    const lanes = (name: string, instanceAccelerators: number) =>
+      replayPolicy(name, { partitions, tenants: 4, instanceAccelerators }).online.lanes.map((lane) => lane.partitions);
+    expect(lanes("static-online", 1)).toEqual([["single0"]]);
+    expect(lanes("static-online", 4)).toEqual([["quad0"], ["quad1"]]);
+    expect(lanes("slicescheduler", 1)).toEqual([["single0", "pair0", "pair1", "pair2", "pair3"]]);
+    expect(lanes("slicescheduler", 4)).toEqual([["quad0", "quad1"]]);
+    expect(() => lanes("static-online", 3)).toThrowError(/instanceAccelerators must be 1, 2 or 4, not 3/);
   });
 
   test.each([

@@ -49,6 +49,8 @@ export interface PolicyTerms {
   readonly partitions: readonly string[];
   /** Model instances with online requests. */
   readonly tenants: number;
+  /** Accelerators of one model instance: 1, 2 or 4. Default 2. */
+  readonly instanceAccelerators?: number;
 }
 
 /** Names of all policies, in the order in which they are shown. */

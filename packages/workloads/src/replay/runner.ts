@@ -41,9 +41,15 @@ const minuteNs = 60e9;
  * At the end of the window, offline requests that never started are dropped; all others run to their end. Errors: INVALID_OPTION.
  */
 export function runReplay(engine: ReplayEngine, options: RunnerOptions): RequestRecord[] {
+  const records = scheduleReplay(engine, options);
+  engine.run();
+  return records;
+}
+
+/** The same, but leaves the running to the caller: the records fill as the engine's time advances. Errors: INVALID_OPTION. */
+export function scheduleReplay(engine: ReplayEngine, options: RunnerOptions): RequestRecord[] {
   const runner = new Runner(engine, options);
   runner.schedule();
-  engine.run();
   return runner.records;
 }
 

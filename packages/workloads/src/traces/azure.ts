@@ -1,7 +1,8 @@
-/** The Azure LLM inference traces: CSV with TIMESTAMP, ContextTokens, GeneratedTokens. */
+/** The Azure LLM inference traces of 2023 and 2024: CSV with TIMESTAMP, ContextTokens, GeneratedTokens. */
 import { TraceError } from "../errors.ts";
 import { type CsvRecord, parseCsv } from "./csv.ts";
 import { readTraceText, shown } from "./file.ts";
+import { type Instant, nsBetween, parseInstant } from "./instant.ts";
 import { type TraceRow, traceDaysMax, traceTokensMax } from "./types.ts";
 
 const azureHeader: readonly string[] = ["TIMESTAMP", "ContextTokens", "GeneratedTokens"];
@@ -15,7 +16,7 @@ export function readAzureTrace(file: string): TraceRow[] {
 }
 
 /**
- * Parses the text of an Azure trace; arrival times are exact (the traces carry 100 ns).
+ * Parses the text of an Azure trace; arrival times are exact (the traces carry 100 ns; those of 2024 a zone).
  * @param file only named in errors.
  * Errors: TRACE_EMPTY, TRACE_WRONG_HEADER, TRACE_MALFORMED_ROW, TRACE_OUT_OF_ORDER.
  */
@@ -33,7 +34,7 @@ export function parseAzureTrace(text: string, file: string): TraceRow[] {
 
 function toRows(records: readonly CsvRecord[], file: string): TraceRow[] {
   const rows: TraceRow[] = [];
-  let first: Timestamp | undefined;
+  let first: Instant | undefined;
   let previousNs = 0;
   for (const { line, fields } of records.slice(1)) {
     const bad = (reason: string): TraceError => new TraceError("TRACE_MALFORMED_ROW", file, line, reason);
@@ -41,15 +42,15 @@ function toRows(records: readonly CsvRecord[], file: string): TraceRow[] {
     if (timestamp === undefined || context === undefined || generated === undefined || more.length > 0) {
       throw bad(`${fields.length} field(s) instead of ${azureHeader.length}`);
     }
-    const time = parseTimestamp(timestamp);
+    const time = parseInstant(timestamp, "iso");
     if (time === undefined) throw bad(`TIMESTAMP ${shown(timestamp)} is not YYYY-MM-DD HH:MM:SS.fffffff`);
     first ??= time;
-    const arrivalNs = (time.day - first.day) * nsPerDay + (time.ns - first.ns);
+    const arrivalNs = nsBetween(first, time);
     if (arrivalNs < previousNs) {
       const reason = `TIMESTAMP ${timestamp} is earlier than the row before it; rows must be sorted by time`;
       throw new TraceError("TRACE_OUT_OF_ORDER", file, line, reason);
     }
-    if (time.day - first.day > traceDaysMax) throw bad(`more than ${traceDaysMax} days after the first row`);
+    if (arrivalNs > traceDaysMax * 86_400e9) throw bad(`more than ${traceDaysMax} days after the first row`);
     previousNs = arrivalNs;
     const inputTokens = parseTokens(context);
     if (inputTokens === undefined) throw bad(tokensReason("ContextTokens", context));
@@ -68,24 +69,4 @@ function parseTokens(text: string): number | undefined {
 
 function tokensReason(column: string, found: string): string {
   return `${column} ${shown(found)} is not a whole number from 1 to ${traceTokensMax}`;
-}
-
-/** Days since 1970 and nanoseconds of the day: each exact, which one number of nanoseconds since 1970 would not be. */
-interface Timestamp {
-  readonly day: number;
-  readonly ns: number;
-}
-
-const nsPerDay = 86_400e9;
-const timestampPattern = /^(\d{4})-(\d{2})-(\d{2})[ T](\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,9}))?$/;
-
-function parseTimestamp(text: string): Timestamp | undefined {
-  const match = timestampPattern.exec(text);
-  if (match === null) return undefined;
-  const [year = 0, month = 0, date = 0, hour = 0, minute = 0, second = 0] = match.slice(1, 7).map(Number);
-  const utc = new Date(Date.UTC(year, month - 1, date));
-  const exists = utc.getUTCFullYear() === year && utc.getUTCMonth() === month - 1 && utc.getUTCDate() === date;
-  if (!exists || hour > 23 || minute > 59 || second > 59) return undefined;
-  const fractionNs = Number((match[7] ?? "").padEnd(9, "0"));
-  return { day: utc.getTime() / 86_400_000, ns: (hour * 3600 + minute * 60 + second) * 1e9 + fractionNs };
 }

@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { gzipSync } from "node:zlib";
 import { afterAll, describe, expect, test } from "vitest";
 import { readAzureTrace } from "./azure.ts";
 import { readTraceText } from "./file.ts";
@@ -9,9 +10,9 @@ import { hasAzureTraces, readTracePair } from "./pair.ts";
 const dir = mkdtempSync(join(tmpdir(), "traces-"));
 afterAll(() => rmSync(dir, { recursive: true }));
 
-function file(name: string, text: string): string {
+function file(name: string, content: string | Uint8Array): string {
   const path = join(dir, name);
-  writeFileSync(path, text);
+  writeFileSync(path, content);
   return path;
 }
 
@@ -62,6 +63,28 @@ describe("readTracePair", () => {
     });
     const row = { timestamp: 5, input_length: 11, output_length: 3, hash_ids: [] };
     expect(readTracePair([file("m.jsonl", JSON.stringify(row))]).arrivals[0]).toMatchObject({ inputTokens: 11 });
+  });
+
+  test("any format that shows itself, packed or not; what does not is told as Azure's header or a Mooncake row would be", () => {
+    const canonical = "arrivalNs,inputTokens,outputTokens,tenant,class,session\n0,7,8,ann,,\n";
+    expect(readTracePair([file("c.csv.gz", gzipSync(canonical))]).lengths).toEqual([
+      { arrivalNs: 0, inputTokens: 7, outputTokens: 8, tenant: "ann" },
+    ]);
+    const burst = "Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type\n5,GPT-4,9,1,10,API log\n";
+    expect(readTracePair([file("b.csv", burst)]).arrivals[0]).toMatchObject({ inputTokens: 9, tenant: "GPT-4" });
+    expect(() => readTracePair([file("u.csv", "a,b\n1,2\n")])).toThrowError(
+      expect.objectContaining({ code: "TRACE_WRONG_HEADER", line: 1 }),
+    );
+    expect(() => readTracePair([file("u.jsonl", "{}\n")])).toThrowError(
+      expect.objectContaining({ code: "TRACE_MALFORMED_ROW", line: 1 }),
+    );
+  });
+
+  test("what unpacks to more than is read is refused, as is what cannot be unpacked", () => {
+    const packed = file("large.gz", gzipSync(azure(1)));
+    expect(() => readTraceText(packed, 80)).toThrowError(expect.objectContaining({ code: "TRACE_TOO_LARGE" }));
+    const cut = file("cut.gz", gzipSync(azure(1)).subarray(0, 30));
+    expect(() => readTraceText(cut)).toThrowError(expect.objectContaining({ code: "TRACE_UNREADABLE" }));
   });
 
   test("a directory without traces and a wrong number of paths are refused", () => {

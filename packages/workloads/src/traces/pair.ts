@@ -2,14 +2,20 @@
 import { existsSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
 import { InvalidOptionError, TraceError } from "../errors.ts";
-import { readAzureTrace } from "./azure.ts";
-import { readMooncakeTrace } from "./mooncake.ts";
+import { parseAzureTrace } from "./azure.ts";
+import { readTraceText } from "./file.ts";
+import { detectTraceFormat } from "./formats.ts";
+import { parseMooncakeTrace } from "./mooncake.ts";
+import { parseTrace } from "./read-trace.ts";
 import type { TraceRow } from "./types.ts";
 
 const azureArrivalsFile = "AzureLLMInferenceTrace_conv.csv";
 const azureLengthsFile = "AzureLLMInferenceTrace_code.csv";
 /** Directory of the Azure traces inside a directory of several sources. */
 const azureDirectory = "azure-llm-2023";
+
+/** Of a file, enough for its first line. */
+const headLength = 1024 * 1024;
 
 export interface TracePair {
   readonly arrivals: readonly TraceRow[];
@@ -21,7 +27,7 @@ export interface TracePair {
 /**
  * Reads the traces named by `paths`: a directory with the two Azure files (or with a folder `azure-llm-2023` of them); or
  * two files, arrivals and lengths (told apart by "conv" and "code" in their names, else in this order); or one file that
- * gives both. `.jsonl` files are read as Mooncake traces, all others as Azure CSV.
+ * gives both. Each is of any format that shows itself (`detectTraceFormat`), packed with gzip or not.
  * Errors: INVALID_OPTION and those of the readers.
  */
 export function readTracePair(paths: readonly string[]): TracePair {
@@ -55,7 +61,11 @@ function readFiles(arrivalsFile: string, lengthsFile: string): TracePair {
 }
 
 function readRows(file: string): readonly TraceRow[] {
-  return file.endsWith(".jsonl") ? readMooncakeTrace(file) : readAzureTrace(file);
+  const text = readTraceText(file);
+  const format = detectTraceFormat(text.slice(0, headLength));
+  if (format === "azure" || (format === null && !/\.jsonl(\.gz)?$/.test(file))) return parseAzureTrace(text, file);
+  if (format === "mooncake" || format === null) return parseMooncakeTrace(text, file);
+  return parseTrace(text, file, { format });
 }
 
 function azureFolder(directory: string): string | undefined {

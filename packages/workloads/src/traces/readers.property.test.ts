@@ -1,6 +1,7 @@
 /** Fuzz: whatever a file holds, a reader returns sound rows or throws a TraceError of one line. */
 import { fc, test } from "@fast-check/vitest";
 import { describe, expect } from "vitest";
+import { damaged } from "../../test/damaged.ts";
 import { TraceError } from "../errors.ts";
 import { parseAzureTrace } from "./azure.ts";
 import { parseMooncakeTrace } from "./mooncake.ts";
@@ -37,24 +38,6 @@ function expectSound(parse: (text: string) => readonly TraceRow[], text: string)
     expect(Number.isSafeInteger(row.outputTokens) && row.outputTokens > 0).toBe(true);
     previousNs = row.arrivalNs;
   }
-}
-
-/** A valid file with a few characters replaced, removed or inserted. */
-function damaged(valid: string): fc.Arbitrary<string> {
-  const edit = fc.record({
-    at: fc.nat(),
-    removed: fc.nat(3),
-    inserted: fc.oneof(
-      fc.string({ maxLength: 3 }),
-      fc.constantFrom("\n", "\r", '"', ",", "-", ".", "{", "\u0000", "NaN"),
-    ),
-  });
-  return fc.array(edit, { minLength: 1, maxLength: 4 }).map((edits) =>
-    edits.reduce((text, { at, removed, inserted }) => {
-      const position = at % (text.length + 1);
-      return text.slice(0, position) + inserted + text.slice(position + removed);
-    }, valid),
-  );
 }
 
 describe("Azure", () => {

@@ -1,6 +1,8 @@
 import { type ExecutorManifest, virtualExecutor } from "@slicescheduler/executor";
 import { describe, expect, test } from "vitest";
+import { aheadBackend, aheadManifest } from "../ahead.fixture.ts";
 import { ConformanceFailure } from "../failure.ts";
+import { ALWAYS } from "../rules.ts";
 import { runExecutorConformance } from "../suite.ts";
 import type { ConformanceBackend } from "../types.ts";
 import { BROKEN_CLOCKS } from "./clocks.fixture.ts";
@@ -49,6 +51,19 @@ test.each(BROKEN_MEMORY.filter(({ check }) => !check.includes("stats()")))(
     );
   },
 );
+
+test.each(BROKEN_OPERATORS)("that accelerators run ahead is no excuse for a backend that $fault", async (broken) => {
+  const { check, create } = broken;
+  const { failures } = await runSuite(create, { ...manifest, runsAhead: true }, check);
+  expect(failures.get(check)).toBeInstanceOf(ConformanceFailure);
+});
+
+test("a backend that runs ahead, and does not look at ranks that it has shown to know, is found out", async () => {
+  const create = () => aheadBackend((issue) => ({ ...issue, rank: 0 }));
+  const check = "operators: a lower rank starts first, whatever was issued or became ready before";
+  const { failures } = await runSuite(create, aheadManifest, check);
+  expect(failures.get(check)?.finding).toMatchObject({ rule: ALWAYS.order.rule, seen: "operatorStarted 10" });
+});
 
 /** Every check against a backend, one after the other; but for the mixture, which takes as long as all others. */
 async function runSuite(create: () => ConformanceBackend, stated: ExecutorManifest, only?: string) {

@@ -31,6 +31,7 @@ export const eventChecks: readonly Check[] = [
   {
     rule: "what a master answers to an event counts before anything starts at that instant",
     where: WHERE.interface,
+    unless: "runsAhead",
     run: async (stage) => {
       const scene = await stage.open();
       const { numbers } = scene;

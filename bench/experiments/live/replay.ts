@@ -1,0 +1,56 @@
+/** Plays requests in real time against a service that runs one policy. */
+import type { LlamaService } from "../../../examples/llama-libtorch/llama-service.ts";
+import type { LivePolicy } from "./policies.ts";
+import type { LiveRequest } from "./workload.ts";
+
+export interface LiveRecord {
+  readonly request: LiveRequest;
+  readonly tokens: readonly number[];
+  /** When each token was there, in nanoseconds from the start of the window. */
+  readonly tokenNs: readonly number[];
+}
+
+/** Longest piece of an offline prompt: what an online operator may have to wait for. */
+const OFFLINE_PIECE_TOKENS = 32;
+
+/** Resolves when the last request has all its tokens. */
+export async function replayLive(
+  service: LlamaService,
+  policy: LivePolicy,
+  requests: readonly LiveRequest[],
+): Promise<LiveRecord[]> {
+  const { clock } = service.executor;
+  const startNs = clock.nowNs();
+  const lanes = new Map<number, Promise<unknown>>();
+  const taken = requests.filter((request) => policy.takesOffline || request.class === "online");
+  return Promise.all(
+    taken.map(async (request) => {
+      await new Promise<void>((resolve) => clock.callAt(startNs + request.arrivalNs, resolve));
+      const lane = policy.lane(request);
+      if (lane === null) return serve(service, policy, request, startNs);
+      const before = lanes.get(lane) ?? Promise.resolve();
+      const mine = before.then(() => serve(service, policy, request, startNs));
+      lanes.set(lane, mine);
+      return mine;
+    }),
+  );
+}
+
+async function serve(
+  service: LlamaService,
+  policy: LivePolicy,
+  request: LiveRequest,
+  startNs: number,
+): Promise<LiveRecord> {
+  const partitions = policy.partitions(request);
+  const tokenNs: number[] = [];
+  const tokens = await service.generate({
+    prompt: request.prompt,
+    count: request.count,
+    priority: request.class,
+    onToken: (_token, atNs) => tokenNs.push(atNs - startNs),
+    ...(partitions === undefined ? {} : { partitions }),
+    ...(request.class === "offline" ? { pieceTokensMax: OFFLINE_PIECE_TOKENS } : {}),
+  });
+  return { request, tokens, tokenNs };
+}

@@ -1,0 +1,119 @@
+/**
+ * A master at work that can be looked at: chats and batch work share three virtual accelerators in real time, Prometheus scrapes `/metrics`, and the
+ * live view shows what runs now.
+ */
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { RealTime, virtualExecutor } from "@slicescheduler/executor";
+import { defineTemplate } from "@slicescheduler/gmg";
+import { serveLiveView } from "@slicescheduler/live-view";
+import { promClientSink } from "@slicescheduler/metrics";
+import * as promClient from "prom-client";
+import { SliceScheduler } from "slicescheduler";
+
+const ACCELERATORS = ["a0", "a1", "a2"];
+
+const pass = defineTemplate({
+  name: "pass",
+  symbols: ["tokens"],
+  operators: [
+    {
+      name: "first",
+      outputs: { hidden: { shape: ["tokens", 4096], dtype: "bfloat16" } },
+      flops: "tokens * 1000000000",
+    },
+    {
+      name: "second",
+      inputs: ["first.hidden"],
+      outputs: { hidden: { shape: ["tokens", 4096], dtype: "bfloat16" } },
+      flops: "tokens * 1000000000",
+    },
+  ],
+  outputs: { hidden: "second.hidden" },
+  partitions: [
+    ...ACCELERATORS.map((name) => ({ name, accelerators: [name], layout: [0, 0] })),
+    { name: "a0+a1", accelerators: ["a0", "a1"], layout: [0, 1] },
+  ],
+});
+
+export interface LiveOptions {
+  /** 0 for any that is free. Default 0. */
+  readonly metricsPort?: number;
+  readonly viewPort?: number;
+  /** Lets the live view drain, resume and cancel. */
+  readonly token?: string;
+}
+
+export async function startLive({ metricsPort = 0, viewPort = 0, token }: LiveOptions = {}) {
+  const registry = new promClient.Registry();
+  const device = { kind: "virtual", hbmBytes: 32e6, flopsPerSecond: 1e13, hbmBytesPerSecond: 1e12 };
+  const scheduler = new SliceScheduler({
+    cluster: {
+      accelerators: ACCELERATORS.map((name) => ({ ...device, name })),
+      defaultLink: { latencyNs: 50_000, bytesPerSecond: 1e9 },
+    },
+    executor: virtualExecutor({ seed: 1, time: new RealTime(), operatorCv: 0.1 }),
+    scheduling: { tenants: { chat: {}, batch: {} } },
+    metrics: { sink: promClientSink(promClient, registry) },
+    hostNowNs: () => performance.now() * 1e6,
+  });
+  const stopWork = work(scheduler);
+  const metrics = createServer(async (request, response) => {
+    const isScrape = request.url === "/metrics";
+    response.writeHead(isScrape ? 200 : 404, { "content-type": registry.contentType });
+    response.end(isScrape ? await registry.metrics() : "");
+  });
+  await new Promise<void>((resolve) => metrics.listen(metricsPort, "127.0.0.1", resolve));
+  const view = await serveLiveView(scheduler, {
+    port: viewPort,
+    title: "Example",
+    ...(token === undefined ? {} : { token }),
+  });
+  return {
+    scheduler,
+    viewUrl: view.url,
+    metricsUrl: `http://127.0.0.1:${(metrics.address() as AddressInfo).port}/metrics`,
+    close: async () => {
+      stopWork();
+      await view.close();
+      metrics.closeAllConnections();
+      await new Promise((resolve) => metrics.close(resolve));
+      scheduler.close();
+    },
+  };
+}
+
+/** A chat comes every tenth of a second; of the batch there are always six requests. Now and then somebody leaves. */
+function work(scheduler: SliceScheduler): () => void {
+  const template = scheduler.register(pass);
+  let isOver: boolean = false;
+  let chats = 0;
+  const chat = () => {
+    const handle = scheduler.submit(template, {
+      symbols: { tokens: 100 + ((chats * 37) % 400) },
+      priority: "online",
+      tenant: "chat",
+      label: `chat ${chats}`,
+    });
+    if (chats % 20 === 7) handle.cancel();
+    chats += 1;
+  };
+  const batch = async (label: string) => {
+    while (!isOver) {
+      const handle = scheduler.submit(template, {
+        symbols: { tokens: 1500 },
+        priority: "offline",
+        tenant: "batch",
+        label,
+      });
+      // One whose accelerators were all drained fails, and is tried again later.
+      await handle.done.catch(() => new Promise((resolve) => setTimeout(resolve, 1000)));
+    }
+  };
+  const timer = setInterval(chat, 100);
+  for (let index = 0; index < 6; index++) void batch(`batch ${index}`);
+  return () => {
+    isOver = true;
+    clearInterval(timer);
+  };
+}

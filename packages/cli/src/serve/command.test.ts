@@ -1,0 +1,55 @@
+import { afterAll, describe, expect, test } from "vitest";
+import { tinyReplay, tinyWorkload } from "../tiny-workload.fixture.ts";
+
+const { run, remove } = tinyWorkload();
+afterAll(remove);
+const requests = tinyReplay.slice(1);
+
+describe("serve-view", () => {
+  test("serves a page while the replay runs, until it is interrupted", async () => {
+    let interrupt = (): void => {};
+    const seen: Promise<Response>[] = [];
+    const printed = await run(["serve-view", ...requests, "--speed", "1000", "--json"], {
+      onListening: (callback) => {
+        interrupt = callback;
+      },
+      onOut: (text) => {
+        const { url } = JSON.parse(text);
+        const page = fetch(url);
+        seen.push(page);
+        void page.finally(() => interrupt());
+      },
+    });
+    expect(printed.code).toBe(0);
+    const [page] = await Promise.all(seen);
+    expect(page?.status).toBe(200);
+    expect(await page?.text()).toMatch(/<!doctype html>/i);
+    const view = JSON.parse(printed.out);
+    expect(view).toMatchObject({ policy: "slicescheduler", speed: 1000, token: null });
+    expect(view.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/$/);
+    await expect(fetch(view.url)).rejects.toThrow();
+  });
+
+  test("--exit ends with the replay; --control makes a token", async () => {
+    const { code, out, err } = await run([
+      "serve-view",
+      ...requests,
+      "--speed",
+      "1000",
+      "--exit",
+      "--control",
+      "--json",
+    ]);
+    expect(code).toBe(0);
+    expect(JSON.parse(out).token).toMatch(/^[\w-]{32}$/);
+    expect(err).toContain("the replay is over");
+  });
+
+  test("faults of options, and of the live view, in a line each", async () => {
+    const { code, err } = await run(["serve-view", "--speed", "0", "--port", "99999", "--policy", "x"]);
+    expect(code).toBe(2);
+    expect(err.trimEnd().split("\n")).toHaveLength(3);
+    const host = await run(["serve-view", ...requests, "--host", "192.0.2.1", "--exit"]);
+    expect([host.code, host.err]).toEqual([2, expect.stringMatching(/^error: /)]);
+  });
+});

@@ -1,0 +1,261 @@
+/** What the threads of an accelerator do. */
+#include <ATen/Functions.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "engine.h"
+
+namespace slice {
+
+struct Engine::Outcome {
+  std::vector<at::Tensor> outputs;
+  std::vector<Fetched> fetched;
+  std::optional<Fault> fault;
+  double observedNs = 1;
+  double outputBytes = 0;
+  double peakBytes = 0;
+};
+
+namespace {
+
+double sinceNs(std::int64_t startNs) { return static_cast<double>(std::max<std::int64_t>(monotonicNs() - startNs, 1)); }
+
+double outputBytesOf(const EngineOperator& entry, const std::vector<at::Tensor>& outputs) {
+  double bytes = 0;
+  for (std::size_t at = 0; at < outputs.size(); at++)
+    if (entry.outputs[at].aliases < 0) bytes += static_cast<double>(outputs[at].nbytes());
+  return bytes;
+}
+
+double declaredBytesOf(const EngineOperator& entry) {
+  double bytes = static_cast<double>(entry.workspaceBytes);
+  for (const IssuedOutput& output : entry.outputs)
+    if (output.aliases < 0) bytes += static_cast<double>(output.bytes);
+  return bytes;
+}
+
+/** A storage of more bytes with the same contents, under every tensor that lives in it. The account has room for the difference alone. */
+void growStorage(const at::Tensor& tensor, std::int64_t bytes, Device& device) {
+  at::Storage storage = tensor.storage();
+  const auto oldBytes = static_cast<std::int64_t>(storage.nbytes());
+  const auto options = at::TensorOptions().dtype(at::kByte).device(device.target());
+  const at::Tensor before = at::empty({0}, options).set_(storage, 0, {oldBytes}, {1});
+  // For a moment both are there; counted is the new one.
+  if (oldBytes > 0) device.memory().give(static_cast<std::uint64_t>(oldBytes));
+  at::Tensor after;
+  try {
+    after = at::empty({bytes}, options);
+    if (oldBytes > 0) copy(before, device, after.narrow(0, 0, oldBytes), device);
+  } catch (...) {
+    if (oldBytes > 0) device.memory().note(static_cast<std::uint64_t>(oldBytes));
+    throw;
+  }
+  at::Storage grown = after.storage();
+  at::DataPtr data = grown.set_data_ptr(at::DataPtr(nullptr, device.target()));
+  grown.set_nbytes(0);
+  at::DataPtr old = storage.set_data_ptr(std::move(data));
+  storage.set_nbytes(static_cast<std::size_t>(bytes));
+  if (oldBytes > 0) device.memory().note(static_cast<std::uint64_t>(oldBytes));
+}
+
+}  // namespace
+
+void Engine::work(int accelerator) {
+  Lane& lane = *lanes_[static_cast<std::size_t>(accelerator)];
+  const auto scope = lane.device->enter();
+  Lock lock(mutex_);
+  for (;;) {
+    lane.wake.wait(lock, [&] { return closing_ || !lane.started.empty() || !lane.probes.empty(); });
+    if (closing_) return;
+    if (!lane.probes.empty()) {
+      const std::int64_t probe = lane.probes.front();
+      lane.probes.pop_front();
+      answer(lane, accelerator, probe, lock);
+      continue;
+    }
+    const std::shared_ptr<EngineOperator> entry = std::move(lane.started.front());
+    lane.started.pop_front();
+    run(lane, entry, lock);
+  }
+}
+
+void Engine::run(Lane& lane, const std::shared_ptr<EngineOperator>& entry, Lock& lock) {
+  lane.running = entry;
+  letGo_.wait(lock, [&] { return closing_ || entry->lost || held_.count(entry->issueNumber) == 0; });
+  // One without a number cannot run, and fails.
+  const Kernel kernel = entry->kernel < 0 ? Kernel{} : kernels_.at(static_cast<std::size_t>(entry->kernel));
+  Outcome outcome;
+  std::vector<std::shared_ptr<const WeightSet>> weights;
+  std::shared_ptr<const Feeds> feeds;
+  Invocation invocation{*lane.device, {}, entry->symbols, {}, nullptr, &outcome.fetched};
+  try {
+    growAliases(lane, *entry, lock);
+    if (!entry->lost) invocation.inputs = inputsOf(*entry);
+    for (const std::int64_t name : kernel.weights) {
+      const auto found = lane.weights.find(name);
+      if (found != lane.weights.end()) weights.push_back(found->second);
+    }
+    const auto fed = feeds_.find(entry->instance);
+    if (fed != feeds_.end()) feeds = fed->second;
+  } catch (...) {
+    outcome.fault.emplace(currentFault());
+  }
+  const bool fails = failing_.erase(entry->issueNumber) > 0;
+  const bool isToRun = !closing_ && !entry->lost && !outcome.fault;
+  lock.unlock();
+  for (const auto& set : weights) invocation.weights.push_back(set.get());
+  invocation.feeds = feeds.get();
+  MemoryPool& memory = lane.device->memory();
+  memory.resetPeak();
+  const std::uint64_t usedBytes = memory.usedBytes();
+  const std::int64_t startNs = monotonicNs();
+  try {
+    if (fails || (isToRun && !kernel.program)) throw Fault(code::OPERATOR_FAILED, "it was told to fail");
+    if (isToRun) outcome.outputs = kernel.program->run(invocation);
+    lane.device->wait();
+    if (isToRun && outcome.outputs.size() != entry->outputs.size())
+      throw Fault(code::OUTPUT_MISMATCH, "its program returns " + std::to_string(outcome.outputs.size()) + " outputs, and it was issued with " +
+                                             std::to_string(entry->outputs.size()));
+  } catch (...) {
+    outcome.fault.emplace(currentFault());
+    outcome.outputs.clear();
+  }
+  outcome.observedNs = sinceNs(startNs);
+  outcome.peakBytes = static_cast<double>(memory.peakBytes() > usedBytes ? memory.peakBytes() - usedBytes : 0);
+  outcome.outputBytes = outputBytesOf(*entry, outcome.outputs);
+  invocation.inputs.clear();
+  weights.clear();
+  lock.lock();
+  lane.running = nullptr;
+  under_--;
+  if (closing_) return;
+  if (entry->lost) {
+    outcome.outputs.clear();
+    orphanEnded(entry->accelerator);
+  } else finish(*entry, std::move(outcome));
+  if (isToBeTold(entry->accelerator)) ring(lock);
+}
+
+void Engine::finish(EngineOperator& entry, Outcome outcome) {
+  const double endNs = nowNs();
+  const auto number = static_cast<double>(entry.issueNumber);
+  if (outcome.fault) {
+    write({LogEntry::failed, number, endNs, outcome.observedNs, keepFault(std::move(*outcome.fault)), 0, 0});
+    state_.fail(entry);
+  } else {
+    for (Fetched& fetched : outcome.fetched) fetched_.push_back({entry.issueNumber, std::move(fetched)});
+    write({LogEntry::done, number, endNs, outcome.observedNs, outcome.outputBytes, outcome.peakBytes, declaredBytesOf(entry)});
+    state_.end(entry, std::move(outcome.outputs), endNs);
+  }
+  if (options_.runsAhead && !closing_) startIdle(endNs);
+}
+
+std::vector<at::Tensor> Engine::inputsOf(const EngineOperator& entry) {
+  EngineLedger& ledger = state_.queue(entry.accelerator).ledger;
+  std::vector<at::Tensor> inputs;
+  inputs.reserve(entry.declared.size());
+  for (const DeclaredInput& declared : entry.declared) {
+    if (declared.at >= 0) {
+      const LedgerCopy* copy = ledger.find(entry.inputs.at(static_cast<std::size_t>(declared.at)).tensor);
+      inputs.push_back(copy == nullptr ? at::Tensor() : copy->value);
+    } else {
+      const auto type = static_cast<at::ScalarType>(declared.dtype);
+      inputs.push_back(at::empty(declared.shape, at::TensorOptions().dtype(type).device(device(entry.accelerator).target())));
+    }
+  }
+  return inputs;
+}
+
+void Engine::growAliases(Lane& lane, const EngineOperator& entry, Lock& lock) {
+  for (const IssuedOutput& output : entry.outputs) {
+    if (output.aliases < 0) continue;
+    for (;;) {
+      if (entry.lost || closing_) return;
+      LedgerCopy* copy = state_.queue(entry.accelerator).ledger.find(output.aliases);
+      if (copy == nullptr || !copy->value.defined()) break;
+      const at::Storage storage = copy->value.storage();
+      if (static_cast<std::int64_t>(storage.nbytes()) >= output.bytes) break;
+      if (sending_.count(storage.unsafeGetStorageImpl()) == 0) {
+        growStorage(copy->value, output.bytes, *lane.device);
+        break;
+      }
+      sent_.wait(lock);
+    }
+  }
+}
+
+void Engine::copyInto(int accelerator) {
+  Lane& lane = *lanes_[static_cast<std::size_t>(accelerator)];
+  Lock lock(mutex_);
+  for (;;) {
+    lane.wakeCopy.wait(lock, [&] { return closing_ || !lane.moves.empty(); });
+    if (closing_) return;
+    Move job = std::move(lane.moves.front());
+    lane.moves.pop_front();
+    move(lane, std::move(job), lock);
+  }
+}
+
+void Engine::move(Lane& lane, Move job, Lock& lock) {
+  const void* storage = job.from.defined() ? job.from.storage().unsafeGetStorageImpl() : nullptr;
+  sending_[storage]++;
+  lane.isMoving = true;
+  lane.movesFrom = job.source;
+  std::optional<Fault> fault;
+  if (failingTransfers_.erase(job.transfer) > 0) fault.emplace(code::OPERATOR_FAILED, "it was told to fail");
+  const auto refused = faults_.find(-1 - job.transfer);
+  if (refused != faults_.end()) {
+    fault.emplace(refused->second);
+    faults_.erase(refused);
+  }
+  lock.unlock();
+  const std::int64_t startNs = monotonicNs();
+  try {
+    if (!fault) copy(job.from, device(job.source), job.to, device(job.destination));
+  } catch (...) {
+    fault.emplace(currentFault());
+  }
+  const double observedNs = sinceNs(startNs);
+  lock.lock();
+  job.from = at::Tensor();
+  job.to = at::Tensor();
+  if (--sending_[storage] == 0) sending_.erase(storage);
+  sent_.notify_all();
+  lane.isMoving = false;
+  under_--;
+  const std::vector<int> lostWith = std::exchange(lane.moveLostWith, {});
+  for (const int lost : lostWith) orphanEnded(lost);
+  if (lostWith.empty()) finishMove(job.transfer, fault ? &*fault : nullptr, observedNs);
+  ring(lock);
+}
+
+void Engine::finishMove(std::int64_t transfer, const Fault* fault, double observedNs) {
+  const double endNs = nowNs();
+  const auto number = static_cast<double>(transfer);
+  if (fault != nullptr) {
+    if (state_.transferFailed(transfer)) write({LogEntry::moveFailed, number, endNs, observedNs, keepFault(*fault), 0, 0});
+  } else if (state_.transferEnded(transfer, endNs)) write({LogEntry::moved, number, endNs, observedNs, 0, 0, 0});
+  if (options_.runsAhead && !closing_) startIdle(endNs);
+}
+
+void Engine::answer(Lane& lane, int accelerator, std::int64_t probe, Lock& lock) {
+  lock.unlock();
+  bool healthy = true;
+  try {
+    const at::Tensor one = at::ones({1}, at::TensorOptions().dtype(at::kFloat).device(lane.device->target()));
+    const at::Tensor two = at::add(one, one);
+    lane.device->wait();
+    healthy = toHost(two, *lane.device).item<float>() == 2.0F;
+  } catch (...) {
+    healthy = false;
+  }
+  lock.lock();
+  under_--;
+  if (!state_.queue(accelerator).present) return;
+  write({LogEntry::probed, static_cast<double>(accelerator), nowNs(), static_cast<double>(probe), healthy ? 1.0 : 0.0, 0, 0});
+  ring(lock);
+}
+
+}  // namespace slice

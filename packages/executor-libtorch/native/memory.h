@@ -1,0 +1,75 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace slice {
+
+/**
+ * The memory of one accelerator: bytes as they were asked for, without rounding. Any thread may use it. On the CPU its cap is enforced with
+ * each allocation; see `Device` for CUDA.
+ */
+class MemoryPool {
+ public:
+  static constexpr std::uint64_t NO_CAP = UINT64_MAX;
+
+  MemoryPool(std::string name, std::uint64_t capBytes) : name_(std::move(name)), capBytes_(capBytes) {}
+
+  const std::string& name() const { return name_; }
+  std::uint64_t capBytes() const { return capBytes_; }
+  std::uint64_t usedBytes() const { return usedBytes_.load(std::memory_order_relaxed); }
+  /** Largest `usedBytes` since the last `resetPeak`. */
+  std::uint64_t peakBytes() const { return peakBytes_.load(std::memory_order_relaxed); }
+  /** Allocations that have not been freed. */
+  std::uint64_t blocks() const { return blocks_.load(std::memory_order_relaxed); }
+  void resetPeak() { peakBytes_.store(usedBytes(), std::memory_order_relaxed); }
+
+  /** Counts an allocation, or returns false and changes nothing when it would go over the cap. */
+  bool take(std::uint64_t bytes) { return add(bytes, capBytes_); }
+  /** Counts one that is there already, over the cap or not. */
+  void note(std::uint64_t bytes) { add(bytes, NO_CAP); }
+  void give(std::uint64_t bytes) {
+    usedBytes_.fetch_sub(bytes, std::memory_order_relaxed);
+    blocks_.fetch_sub(1, std::memory_order_relaxed);
+  }
+
+ private:
+  bool add(std::uint64_t bytes, std::uint64_t limitBytes);
+
+  const std::string name_;
+  const std::uint64_t capBytes_;
+  std::atomic<std::uint64_t> usedBytes_{0};
+  std::atomic<std::uint64_t> peakBytes_{0};
+  std::atomic<std::uint64_t> blocks_{0};
+};
+
+/**
+ * Makes the counting allocator LibTorch's CPU allocator, for the whole process; once, and before the first tensor of an accelerator.
+ * A thread that works for no pool allocates from `hostPool`.
+ */
+void installAllocator();
+
+/** CPU memory that belongs to no accelerator: host data fed and fetched, what LibTorch keeps by itself. Without a cap. */
+MemoryPool& hostPool();
+
+/**
+ * Whether an allocation of the calling thread went over its cap since the last call of this function. For `currentFault`, and to forget
+ * what somebody else has handled.
+ */
+bool takeWentOver();
+
+/** While it lives, CPU allocations of the calling thread count on this pool; null: on the host's. Nests; ends on the thread it began on. */
+class PoolScope {
+ public:
+  explicit PoolScope(std::shared_ptr<MemoryPool> pool);
+  ~PoolScope();
+  PoolScope(const PoolScope&) = delete;
+  PoolScope& operator=(const PoolScope&) = delete;
+
+ private:
+  std::shared_ptr<MemoryPool> outer_;
+};
+
+}  // namespace slice

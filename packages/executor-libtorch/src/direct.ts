@@ -1,0 +1,108 @@
+import { type ClusterSpec, compileCluster, compileExpression, compileTemplate, type Template, type TemplateSpec } from "@slicescheduler/gmg";
+import { loadAddon, type NativeAddon, type NativeDirectStep } from "./native/addon.ts";
+import type { DeviceName } from "./options.ts";
+import { withFaults } from "./programs/errors.ts";
+import { fromNative, type HostTensor, toNative } from "./programs/host-tensor.ts";
+import { lowerProgram } from "./programs/lower.ts";
+import type { Program } from "./programs/types.ts";
+import { lowerWeights } from "./weights/lower.ts";
+import type { WeightsSource } from "./weights/types.ts";
+
+/** One operator of a loop. */
+export interface DirectStep {
+  readonly template: TemplateSpec;
+  /** Its name in the template. */
+  readonly operator: string;
+  readonly program: Program;
+  readonly symbols: Readonly<Record<string, number>>;
+  /** Per tensor that the operator reads, in declared order: the slot that an earlier step wrote, or null for an input without elements. */
+  readonly inputs: readonly (number | null)[];
+  /** Slots for its outputs, numbered from 0 as one likes. */
+  readonly outputs: readonly number[];
+  readonly feeds?: Readonly<Record<string, HostTensor>>;
+  /** Slots to empty afterwards. */
+  readonly drop?: readonly number[];
+}
+
+export interface DirectOptions {
+  /** Against which the templates are checked. */
+  readonly cluster: ClusterSpec;
+  readonly device?: DeviceName;
+  /** What tensors may take together. Default: as much as there is. */
+  readonly hbmBytes?: number;
+  /** By the names that the templates give them. */
+  readonly weights?: Readonly<Record<string, WeightsSource>>;
+  readonly allowTorchScript?: boolean;
+  readonly steps: readonly DirectStep[];
+  /** How often all steps are run. Default 1. */
+  readonly repeat?: number;
+}
+
+export interface DirectRun {
+  /** Around each repetition of all steps, in nanoseconds; programs are compiled and weights loaded before. */
+  readonly loopNs: readonly number[];
+  /** Per step, of the last repetition. */
+  readonly stepNs: readonly number[];
+  readonly peakBytes: readonly number[];
+  readonly fetched: readonly (HostTensor & { readonly name: string })[];
+}
+
+/**
+ * Runs operators one after the other on a thread of its own, in one native loop without queues, scheduler or JavaScript between them: what an
+ * executor is measured against. Throws LIBTORCH_MISSING, and rejects with what programs and weights throw.
+ */
+export async function runDirect(options: DirectOptions): Promise<DirectRun> {
+  const { cluster: spec, device = "cpu", hbmBytes = Number.MAX_SAFE_INTEGER, weights = {}, repeat = 1 } = options;
+  const addon = loadAddon();
+  const names = Object.keys(weights);
+  const sources = Object.entries(weights).map(([name, source]) => {
+    const about = `weights ${JSON.stringify(name)}`;
+    const json = lowerWeights(source, about);
+    return withFaults(about, () => addon.openWeights(json, options.allowTorchScript ?? false)).source;
+  });
+  const cluster = compileCluster(spec);
+  const templates = new Map<TemplateSpec, Template>();
+  const compiled = new Map<Program, Compiled>();
+  const steps = options.steps.map((step) => {
+    const template = templates.get(step.template) ?? compileTemplate(step.template, cluster);
+    templates.set(step.template, template);
+    const kernel = compiled.get(step.program) ?? compile(addon, template, step);
+    compiled.set(step.program, kernel);
+    return nativeStep(step, template, kernel, names);
+  });
+  const found = await addon.runDirect({ device, capBytes: hbmBytes, weights: sources, steps, repeat });
+  return { ...found, fetched: found.fetched.map((tensor) => ({ name: tensor.name, ...fromNative(tensor) })) };
+}
+
+type Compiled = ReturnType<typeof compile>;
+
+function compile(addon: NativeAddon, template: Template, { operator: name, program }: DirectStep) {
+  const operator = template.operators.find((each) => each.name === name);
+  if (operator === undefined) throw new RangeError(`template ${template.name} has no operator ${JSON.stringify(name)}`);
+  const { json, symbols } = lowerProgram(program, template, operator.index);
+  const native = withFaults(`${template.name}/${name}`, () => addon.compileProgram(json));
+  return { operator, program: native.program, symbols: symbols.map((text) => compileExpression(text, template.symbols)) };
+}
+
+function nativeStep(
+  { symbols, inputs, outputs, feeds = {}, drop = [] }: DirectStep,
+  template: Template,
+  { operator, program, symbols: expressions }: Compiled,
+  names: readonly string[],
+): NativeDirectStep {
+  const values = template.symbols.map((symbol) => symbols[symbol] ?? 0);
+  const binding = inputs.includes(null) ? template.bind(symbols) : null;
+  return {
+    program,
+    inputs: inputs.map((slot, at) => {
+      const declared = operator.inputs[at]?.slot ?? -1;
+      if (slot !== null || binding === null) return slot ?? 0;
+      return { dtype: template.slots[declared]?.dtype ?? "uint8", shape: binding.inputShape(declared) };
+    }),
+    outputs,
+    symbols: expressions.map((expression) => expression.evaluate(values)),
+    weights: operator.weights.map(({ name }) => names.indexOf(name)).filter((at) => at >= 0),
+    feeds: Object.fromEntries(Object.entries(feeds).map(([name, tensor]) => [name, toNative(tensor, name)])),
+    drop,
+  };
+}

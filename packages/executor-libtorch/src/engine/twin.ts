@@ -1,0 +1,318 @@
+import {
+  type ExecutorAction,
+  ExecutorCore,
+  ExecutorError,
+  type ExecutorEvent,
+  type ExecutorInstruction,
+  type IssueInstruction,
+  type LostWork,
+} from "@slicescheduler/executor";
+import type { Cluster } from "@slicescheduler/gmg";
+import { LOG_STRIDE, type NativeEngine } from "../native/addon.ts";
+import { Batch, type IssueDetails } from "../native/batch.ts";
+
+/** Kinds of entries in the engine's log; the same numbers stand in native/engine.h. */
+const LOG = { started: 1, done: 2, failed: 3, moved: 4, moveFailed: 5, probed: 6, emptied: 7 } as const;
+
+const LOG_ENTRIES = 512;
+
+/** What was measured of an operator that is done. */
+export interface Measured {
+  readonly observedNs: number;
+  readonly outputBytes: number;
+  readonly peakBytes: number;
+  readonly declaredBytes: number;
+}
+
+export interface TwinOptions {
+  readonly cluster: Cluster;
+  readonly engine: NativeEngine;
+  readonly runsAhead: boolean;
+  readonly nowNs: () => number;
+  readonly details: (issue: IssueInstruction) => IssueDetails;
+  readonly weightsNumber: (name: string) => number;
+  /** An operator is done; its event comes later. */
+  readonly onDone: (issue: IssueInstruction, measured: Measured) => void;
+}
+
+/**
+ * The executor's core and the native engine side by side. The core is the authority: it checks instructions, and gives events. The engine goes
+ * on by itself, by the same rules; what it did is read from its log and told to the core, which has to come to the same starts. It throws
+ * INVARIANT_BROKEN where they part.
+ *
+ * Where it does not run ahead, the engine starts nothing before the core has, which is when no event is left to deliver.
+ */
+export class Twin {
+  readonly core: ExecutorCore;
+  readonly #options: TwinOptions;
+  readonly #log = new Float64Array(LOG_ENTRIES * LOG_STRIDE);
+  readonly #batch = new Batch();
+  /** Events of the core that are to be delivered, in order. */
+  #events: ExecutorEvent[] = [];
+  #taken = 0;
+  /** Starts of the core that the engine's log has to tell. */
+  readonly #expected: number[] = [];
+  /** Issues that have not ended. */
+  readonly #issues = new Map<number, IssueInstruction>();
+  /** Why an issue cannot run, for those that cannot; the engine fails them. */
+  readonly #unfit = new Map<number, string>();
+  readonly #isPresent: boolean[];
+  /** Of absent accelerators: whether nothing is left there, and whether they are to return then. */
+  readonly #isEmptied: boolean[];
+  readonly #returns = new Set<number>();
+  #nowNs = 0;
+  #isLocked = false;
+
+  constructor(options: TwinOptions) {
+    this.#options = options;
+    const { cluster } = options;
+    this.core = new ExecutorCore(cluster, {
+      onAsked: (asked, lost) => {
+        if (asked.type === "giveUp") this.#givenUp(asked.accelerator, lost);
+      },
+      onTaken: (instruction) => this.#mirror(instruction),
+    });
+    this.#isPresent = cluster.accelerators.map(({ absent }) => !absent);
+    this.#isEmptied = cluster.accelerators.map(({ absent }) => absent);
+  }
+
+  isPresent(accelerator: number): boolean {
+    return this.#isPresent[accelerator] ?? false;
+  }
+
+  /** Whether weights are to be loaded there that are not yet. */
+  needsWeights({ accelerator, name }: Extract<ExecutorInstruction, { type: "loadWeights" }>): boolean {
+    return this.isPresent(accelerator) && !this.core.ledger.hasWeights(accelerator, name);
+  }
+
+  /** Carries out instructions; those before one that is refused stay carried out. */
+  execute(instructions: readonly ExecutorInstruction[]): void {
+    this.#during((nowNs) => this.core.execute(instructions, nowNs));
+  }
+
+  loseAccelerator(accelerator: number, reason: string): void {
+    this.#during((nowNs) => {
+      this.#returns.delete(accelerator);
+      this.core.loseAccelerator(accelerator, nowNs, reason);
+      if (this.isPresent(accelerator)) this.#leaves(accelerator);
+    });
+  }
+
+  /** As soon as nothing of what was under way is left there, and everything before has been delivered. */
+  returnAccelerator(accelerator: number): void {
+    if (this.isPresent(accelerator)) this.core.returnAccelerator(accelerator);
+    else this.#returns.add(accelerator);
+  }
+
+  /** Reads what the engine did. */
+  sync(): void {
+    this.#during(() => {});
+  }
+
+  /** The next event to deliver; undefined when there is none now. */
+  next(): ExecutorEvent | undefined {
+    if (this.#taken === this.#events.length && !this.#options.runsAhead) this.#during((nowNs) => this.#step(nowNs));
+    if (this.#taken === this.#events.length) this.#returnOne();
+    const event = this.#events[this.#taken];
+    if (event === undefined) return undefined;
+    this.#taken++;
+    if (this.#taken === this.#events.length) {
+      this.#events = [];
+      this.#taken = 0;
+    }
+    return event;
+  }
+
+  /** Recounts the core, and compares the engine's account with it. Throws INVARIANT_BROKEN. */
+  validate(): void {
+    this.#during(() => {
+      this.core.validate();
+      const { cluster, engine } = this.#options;
+      const used = new Float64Array(cluster.accelerators.length);
+      engine.usedBytes(used);
+      for (const [accelerator, bytes] of used.entries()) {
+        const expected = this.core.ledger.usedBytes(accelerator);
+        if (bytes !== expected)
+          broken(`the engine counts ${bytes} bytes on accelerator ${accelerator}, and the core ${expected}`);
+      }
+    });
+  }
+
+  /** Reads the log, then does something that the engine is told of, with nothing between: its accelerators wait for it that long. */
+  #during(action: (nowNs: number) => void): void {
+    const { engine, runsAhead } = this.#options;
+    if (this.#isLocked) {
+      action(this.#nowNs);
+      return;
+    }
+    // Most of the log is read before, while the accelerators go on.
+    this.#read();
+    engine.lock();
+    this.#isLocked = true;
+    try {
+      this.#read();
+      this.#nowNs = Math.max(this.#nowNs, this.#options.nowNs());
+      this.#batch.clear();
+      try {
+        action(this.#nowNs);
+      } finally {
+        this.#pull(this.#nowNs);
+        engine.commit(this.#batch.numbers, this.#batch.length, this.#nowNs, runsAhead);
+        this.#read();
+      }
+    } finally {
+      this.#isLocked = false;
+      engine.unlock();
+    }
+    if (this.#expected.length > 0) broken(`the core starts ${this.#expected.join()}, and the engine does not`);
+  }
+
+  #read(): void {
+    const { engine } = this.#options;
+    for (;;) {
+      const entries = engine.drain(this.#log);
+      for (let at = 0; at < entries * LOG_STRIDE; at += LOG_STRIDE) this.#hear(at);
+      if (entries < LOG_ENTRIES) return;
+    }
+  }
+
+  /** One entry of the log. */
+  #hear(at: number): void {
+    const [kind, number = 0, atNs = 0, first = 0, second = 0, third = 0, fourth = 0] = this.#log.subarray(at, at + LOG_STRIDE);
+    this.#nowNs = Math.max(this.#nowNs, atNs);
+    if (kind === LOG.started) this.#hearStart(number);
+    else if (kind === LOG.done) {
+      const issue = this.#ended(number);
+      this.#options.onDone(issue, { observedNs: first, outputBytes: second, peakBytes: third, declaredBytes: fourth });
+      this.core.operatorEnded(number, atNs, first);
+    } else if (kind === LOG.failed) {
+      this.#ended(number);
+      const [code, message] = this.#options.engine.takeFault(second);
+      const reason = this.#unfit.get(number) ?? `${code}: ${message}`;
+      this.#unfit.delete(number);
+      this.core.operatorFailed(number, atNs, reason, code === "OUT_OF_MEMORY" ? "outOfMemory" : "fault");
+    } else if (kind === LOG.moved) this.core.transferEnded(number, atNs, first);
+    else if (kind === LOG.moveFailed) {
+      const [code, message] = this.#options.engine.takeFault(second);
+      this.core.transferFailed(number, atNs, `${code}: ${message}`);
+    } else if (kind === LOG.probed)
+      this.#events.push({ type: "probed", accelerator: number, probe: first, healthy: second === 1 });
+    else if (kind === LOG.emptied) this.#isEmptied[number] = true;
+    this.#pull(this.#nowNs);
+  }
+
+  #hearStart(issueNumber: number): void {
+    const expected = this.#expected.shift();
+    if (expected !== issueNumber)
+      broken(`the engine started ${issueNumber}, and the core ${expected === undefined ? "nothing" : expected}`);
+  }
+
+  #ended(issueNumber: number): IssueInstruction {
+    const issue = this.#issues.get(issueNumber);
+    if (issue === undefined) broken(`the engine ended ${issueNumber}, which the core does not have`);
+    this.#issues.delete(issueNumber);
+    return issue;
+  }
+
+  /** Takes all that the core has to say; the engine, which runs ahead, has done the same or does so with this commit. */
+  #pull(nowNs: number): void {
+    if (!this.#options.runsAhead) return;
+    for (let action = this.core.next(nowNs); action !== undefined; action = this.core.next(nowNs)) this.#take(action);
+  }
+
+  /** One event of the core. Where it begins to start operators, the engine does so at the same moment. */
+  #step(nowNs: number): void {
+    let action = this.core.next(nowNs);
+    while (action?.type === "startTransfer") action = this.core.next(nowNs);
+    if (action === undefined) return;
+    const isStart = this.#isStart(action);
+    this.#take(action);
+    if (!isStart) return;
+    for (let other = this.core.next(nowNs); other !== undefined; other = this.core.next(nowNs)) this.#take(other);
+    const { engine } = this.#options;
+    engine.commit(this.#batch.numbers, 0, nowNs, true);
+  }
+
+  /** Whether the core says it because it starts what can: an operator does, or does not fit. */
+  #isStart(action: ExecutorAction): boolean {
+    if (action.type !== "deliver") return action.type === "startOperator";
+    const { event } = action;
+    return (
+      event.type === "operatorFailed" && event.cause === "outOfMemory" && this.#issues.get(event.issueNumber) !== undefined
+    );
+  }
+
+  #take(action: ExecutorAction): void {
+    if (action.type === "startOperator") this.#expected.push(action.instruction.issueNumber);
+    if (action.type !== "deliver") return;
+    const { event } = action;
+    if (event.type === "operatorFailed" || event.type === "withdrawn") this.#issues.delete(event.issueNumber);
+    this.#events.push(event);
+  }
+
+  /** An instruction that the core has taken: the engine carries it out, or ignores it, as the core did. */
+  #mirror(instruction: ExecutorInstruction): void {
+    switch (instruction.type) {
+      case "registerTemplate":
+      case "giveUp":
+        break;
+      case "loadWeights": {
+        const { accelerator, name, bytes } = instruction;
+        this.#batch.weights(accelerator, this.#options.weightsNumber(name), bytes);
+        break;
+      }
+      case "issue":
+        if (this.isPresent(instruction.accelerator)) this.#issues.set(instruction.issueNumber, instruction);
+        this.#batch.issue(instruction, this.#detailsOf(instruction));
+        break;
+      default:
+        this.#batch.plain(instruction);
+    }
+  }
+
+  #detailsOf(issue: IssueInstruction): IssueDetails {
+    try {
+      return this.#options.details(issue);
+    } catch (error) {
+      this.#unfit.set(issue.issueNumber, error instanceof Error ? error.message : String(error));
+      return { kernel: -1, declared: [], symbols: [] };
+    }
+  }
+
+  #givenUp(accelerator: number, lost: LostWork | null): void {
+    if (lost === null || !this.isPresent(accelerator)) return;
+    this.#leaves(accelerator);
+    this.#returns.add(accelerator);
+  }
+
+  #leaves(accelerator: number): void {
+    this.#isPresent[accelerator] = false;
+    this.#isEmptied[accelerator] = false;
+    for (const [issueNumber, issue] of this.#issues) {
+      if (issue.accelerator !== accelerator) continue;
+      this.#issues.delete(issueNumber);
+      }
+    this.#batch.lose(accelerator);
+  }
+
+  /** The master has heard of everything before, so what it says from now on is meant for the accelerator that returns. */
+  #returnOne(): void {
+    for (const accelerator of this.#returns) {
+      if (this.#isEmptied[accelerator] !== true) continue;
+      this.#during((nowNs) => {
+        if (!this.#options.runsAhead) this.#step(nowNs);
+        if (this.#taken < this.#events.length) return;
+        this.#returns.delete(accelerator);
+        this.core.returnAccelerator(accelerator);
+        this.#isPresent[accelerator] = true;
+        this.#batch.giveBack(accelerator);
+        if (!this.#options.runsAhead) this.#step(nowNs);
+      });
+      return;
+    }
+  }
+}
+
+function broken(found: string): never {
+  throw new ExecutorError("INVARIANT_BROKEN", `${found}; a bug of @slicescheduler/executor-libtorch`);
+}

@@ -1,0 +1,343 @@
+import {
+  type Clock,
+  type Executor,
+  type ExecutorContext,
+  ExecutorError,
+  type ExecutorEvent,
+  type ExecutorInstruction,
+  type ExecutorManifest,
+  type ExecutorStats,
+  type IssueInstruction,
+  type Leftovers,
+  RealTime,
+} from "@slicescheduler/executor";
+import { type Cluster, compileCluster, roundUpBytes } from "@slicescheduler/gmg";
+import { Kernels } from "./engine/kernels.ts";
+import { type Measured, Twin } from "./engine/twin.ts";
+import { WeightsBook } from "./engine/weights-book.ts";
+import { loadAddon, type NativeAddon, type NativeEngine, type NativeFetched } from "./native/addon.ts";
+import { checkLibtorchOptions, type LibtorchExecutorOptions } from "./options.ts";
+import { withFaults } from "./programs/errors.ts";
+import { fromNative, type HostTensor, toNative } from "./programs/host-tensor.ts";
+import type { Program } from "./programs/types.ts";
+import type { WeightsSource } from "./weights/types.ts";
+
+/** Events delivered in one turn of the event loop at most; timers and I/O have their turn between. */
+const EVENTS_PER_TURN = 256;
+
+/** Memory of an accelerator as its device counts it, in bytes as they were asked for. */
+export interface DeviceMemory {
+  readonly usedBytes: number;
+  /** What its tensors may take: HBM − margin − baseline. */
+  readonly capBytes: number;
+}
+
+/**
+ * A backend that executes operators on LibTorch, one queue and one thread per accelerator, in real time. Accelerators go on by themselves: what
+ * was issued starts as soon as its inputs are there, whether or not JavaScript has a turn. See docs of the package.
+ */
+export interface LibtorchExecutor extends Executor {
+  /**
+   * What the operators of a template compute, by their names. Call it before the template is registered, which then checks them:
+   * PROGRAM_MISSING, PROGRAM_INVALID, UNKNOWN_OPERATOR, WRONG_ARGUMENT, WEIGHTS_MISSING.
+   */
+  define(template: string, programs: Readonly<Record<string, Program>>): void;
+  /**
+   * Where weights come from that templates name; before a template with them is registered. Throws WEIGHTS_INVALID, FILE_UNREADABLE, FILE_INVALID,
+   * SCRIPT_DENIED.
+   */
+  defineWeights(name: string, source: WeightsSource): void;
+  /**
+   * Host data of an instance, which its programs read by `feed`; before the operator runs that does. `SubmitOptions.prepare` tells the number of the
+   * instance in time. Throws FEED_MISMATCH.
+   */
+  feed(instance: number, name: string, tensor: HostTensor): void;
+  /** Drops the host data of an instance. */
+  unfeed(instance: number): void;
+  /** The contents of a copy that is there; undefined where there is none. Waits for nothing: it may be written in place meanwhile. */
+  read(tensor: number, accelerator: number): HostTensor | undefined;
+  /** Tensor copies with contents, on all accelerators; 0 after `close`. */
+  liveTensors(): number;
+  /** Per accelerator. */
+  memory(): readonly DeviceMemory[];
+  stats(): ExecutorStats;
+  leftovers(): Leftovers;
+  /** Recounts everything, and compares the native account with it. Throws INVARIANT_BROKEN. For tests. */
+  validate(): void;
+  /** Takes an accelerator away with everything on it. What runs there runs to its end, for nobody. By name or index. */
+  loseAccelerator(accelerator: string | number, reason?: string): void;
+  /** Brings it back, empty, as soon as nothing of what was under way is left there. */
+  returnAccelerator(accelerator: string | number): void;
+  /** For tests: lets an operator or a transfer, that has not begun, fail, or an operator wait until it is let go. */
+  rehearse(what: "fail" | "hold" | "letGo" | "failTransfer", number: number): void;
+}
+
+/** Throws LIBTORCH_MISSING where the addon is not built, INVALID_OPTION, and what `defineWeights` throws. */
+export function libtorchExecutor(options: LibtorchExecutorOptions = {}): LibtorchExecutor {
+  checkLibtorchOptions(options);
+  return new NativeExecutor(loadAddon(), options);
+}
+
+interface Opened {
+  readonly context: ExecutorContext;
+  readonly cluster: Cluster;
+  readonly engine: NativeEngine;
+  readonly twin: Twin;
+}
+
+class NativeExecutor implements LibtorchExecutor {
+  readonly manifest: ExecutorManifest;
+  readonly clock: Clock;
+  readonly #addon: NativeAddon;
+  readonly #options: LibtorchExecutorOptions;
+  readonly #weights: WeightsBook;
+  readonly #kernels: Kernels;
+  readonly #epochNs: number;
+  /** What an operator that is done fetched, and what was measured of it, until its event is delivered. */
+  readonly #fetched = new Map<number, NativeFetched[]>();
+  readonly #done = new Map<number, readonly [IssueInstruction, Measured]>();
+  #opened: Opened | null = null;
+  #isClosed = false;
+  #isDelivering = false;
+  #isContinuing = false;
+
+  constructor(addon: NativeAddon, options: LibtorchExecutorOptions) {
+    this.#addon = addon;
+    this.#options = options;
+    this.#weights = new WeightsBook(addon, options.allowTorchScript ?? false);
+    this.#kernels = new Kernels(addon, this.#weights);
+    for (const [name, source] of Object.entries(options.weights ?? {})) this.#weights.define(name, source);
+    this.manifest = {
+      name: "libtorch",
+      simulatedTime: false,
+      failsOperators: true,
+      failsTransfers: true,
+      losesAccelerators: true,
+      probes: true,
+      keepsAccounts: true,
+      holdsData: true,
+      runsAhead: this.#runsAhead,
+    };
+    const epochNs = addon.nowNs();
+    this.#epochNs = epochNs;
+    this.clock = new RealTime({ nowMs: sinceFirst(() => addon.nowNs(), epochNs) });
+  }
+
+  define(template: string, programs: Readonly<Record<string, Program>>): void {
+    this.#kernels.define(template, programs);
+  }
+
+  defineWeights(name: string, source: WeightsSource): void {
+    this.#weights.define(name, source);
+  }
+
+  open(context: ExecutorContext): void {
+    if (this.#isClosed) throw new ExecutorError("CLOSED", "this libtorch executor is closed; make a new one");
+    if (this.#opened !== null) throw new ExecutorError("ALREADY_OPEN", "this libtorch executor serves a master already");
+    const cluster = compileCluster(context.cluster);
+    const { lookahead = 4, reportNs = 1_000_000, devices = {} } = this.#options;
+    const accelerators = cluster.accelerators.map((accelerator) => ({
+      name: accelerator.name,
+      device: devices[accelerator.name] ?? "cpu",
+      capacityBytes: accelerator.capacityBytes,
+      baselineBytes: roundUpBytes(accelerator.baselineBytes, accelerator.granularityBytes),
+      granularityBytes: accelerator.granularityBytes,
+      present: !accelerator.absent,
+    }));
+    const engineOptions = { accelerators, runsAhead: this.#runsAhead, lookahead, reportNs, epochNs: this.#epochNs };
+    const engine = withFaults("opening the devices", () => new this.#addon.Engine(engineOptions, () => this.#rung()));
+    const twin = new Twin({
+      cluster,
+      engine,
+      runsAhead: this.#runsAhead,
+      nowNs: () => this.clock.nowNs(),
+      details: (issue) => this.#kernels.details(issue),
+      weightsNumber: (name) => this.#weights.numberOf(name),
+      onDone: (issue, measured) => void this.#done.set(issue.issueNumber, [issue, measured]),
+    });
+    this.#opened = { context, cluster, engine, twin };
+  }
+
+  execute(instructions: readonly ExecutorInstruction[]): void {
+    if (this.#isClosed) throw new ExecutorError("CLOSED", "this libtorch executor is closed");
+    const opened = this.#need();
+    try {
+      this.#prepared(opened, instructions, () => opened.twin.execute(instructions));
+    } finally {
+      this.#deliver(opened);
+    }
+  }
+
+  feed(instance: number, name: string, tensor: HostTensor): void {
+    const native = toNative(tensor, `${JSON.stringify(name)} of instance ${instance}`);
+    withFaults(`host data of instance ${instance}`, () => this.#need().engine.feed(instance, { [name]: native }));
+  }
+
+  unfeed(instance: number): void {
+    if (!this.#isClosed) this.#need().engine.unfeed(instance);
+  }
+
+  read(tensor: number, accelerator: number): HostTensor | undefined {
+    const found = withFaults(`tensor ${tensor}`, () => this.#need().engine.read(tensor, accelerator));
+    return found === undefined ? undefined : fromNative(found);
+  }
+
+  liveTensors(): number {
+    return this.#isClosed ? 0 : this.#need().engine.liveTensors();
+  }
+
+  memory(): readonly DeviceMemory[] {
+    const { cluster, engine } = this.#need();
+    return cluster.accelerators.map(({ index }) => {
+      const { usedBytes, capBytes } = engine.memory(index);
+      return { usedBytes, capBytes };
+    });
+  }
+
+  stats(): ExecutorStats {
+    return this.#need().twin.core.stats(this.clock.nowNs());
+  }
+
+  leftovers(): Leftovers {
+    return this.#need().twin.core.leftovers();
+  }
+
+  validate(): void {
+    this.#need().twin.validate();
+  }
+
+  loseAccelerator(accelerator: string | number, reason = "it was lost by request"): void {
+    const opened = this.#need();
+    opened.twin.loseAccelerator(indexOf(opened.cluster, accelerator), reason);
+    this.#deliver(opened);
+  }
+
+  returnAccelerator(accelerator: string | number): void {
+    const opened = this.#need();
+    opened.twin.returnAccelerator(indexOf(opened.cluster, accelerator));
+    this.#deliver(opened);
+  }
+
+  rehearse(what: "fail" | "hold" | "letGo" | "failTransfer", number: number): void {
+    this.#need().engine.rehearse(what, number);
+  }
+
+  close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#opened?.engine.close();
+    this.#fetched.clear();
+    this.#done.clear();
+  }
+
+  get #runsAhead(): boolean {
+    return (this.#options.lookahead ?? 4) > 0;
+  }
+
+  /** Compiles programs and loads weights ahead, so that what is issued in the same batch finds them; what fails there, fails at its instruction. */
+  #prepared(opened: Opened, instructions: readonly ExecutorInstruction[], execute: () => void): void {
+    const { twin, engine, cluster } = opened;
+    for (const [at, instruction] of instructions.entries()) {
+      try {
+        if (instruction.type === "registerTemplate")
+          this.#kernels.register(instruction.template, cluster, (program, weights) => engine.addKernel(program, weights));
+        else if (instruction.type === "loadWeights" && twin.needsWeights(instruction))
+          this.#weights.load(engine, instruction.accelerator, instruction.name, instruction.bytes);
+      } catch (error) {
+        twin.execute(instructions.slice(0, at));
+        throw error;
+      }
+    }
+    execute();
+  }
+
+  /** The engine has something to report. */
+  #rung(): void {
+    if (this.#isClosed) return;
+    const opened = this.#need();
+    opened.twin.sync();
+    this.#deliver(opened);
+  }
+
+  /** Delivers what there is, one by one. Called again from within an event, it leaves that to the call that delivers. */
+  #deliver(opened: Opened): void {
+    if (this.#isDelivering) return;
+    this.#isDelivering = true;
+    try {
+      for (let count = 0; !this.#isClosed; count++) {
+        if (count === EVENTS_PER_TURN) {
+          this.#continueLater(opened);
+          return;
+        }
+        const event = opened.twin.next();
+        if (event === undefined) return;
+        this.#tell(opened, event);
+        opened.context.deliver(event);
+      }
+    } finally {
+      this.#isDelivering = false;
+    }
+  }
+
+  #continueLater(opened: Opened): void {
+    if (this.#isContinuing) return;
+    this.#isContinuing = true;
+    setImmediate(() => {
+      this.#isContinuing = false;
+      if (!this.#isClosed) this.#deliver(opened);
+    });
+  }
+
+  /** What belongs to an event and comes before it. */
+  #tell({ engine }: Opened, event: ExecutorEvent): void {
+    if (event.type !== "operatorDone") return;
+    const { issueNumber } = event;
+    const done = this.#done.get(issueNumber);
+    if (done === undefined) return;
+    this.#done.delete(issueNumber);
+    const [issue, { observedNs, outputBytes, peakBytes, declaredBytes }] = done;
+    const { onFetched, onObserved } = this.#options;
+    const { instance, template, accelerator } = issue;
+    const operator = this.#kernels.nameOf(template, issue.operator);
+    for (const each of engine.takeFetched() ?? []) {
+      const others = this.#fetched.get(each.issueNumber);
+      if (others === undefined) this.#fetched.set(each.issueNumber, [each]);
+      else others.push(each);
+    }
+    const fetched = this.#fetched.get(issueNumber) ?? [];
+    this.#fetched.delete(issueNumber);
+    for (const each of fetched)
+      onFetched?.({ instance, template, operator, issueNumber, name: each.name, ...fromNative(each) });
+    onObserved?.({
+      issueNumber,
+      instance,
+      template,
+      operator,
+      accelerator,
+      durationNs: observedNs,
+      outputBytes,
+      peakBytes,
+      declaredBytes,
+    });
+  }
+
+  #need(): Opened {
+    if (this.#opened === null) throw new ExecutorError("NOT_OPEN", "this libtorch executor is not open; call open first");
+    return this.#opened;
+  }
+}
+
+/** Milliseconds since its first call, which tells where the time of the engine begins. */
+function sinceFirst(nowNs: () => number, epochNs: number): () => number {
+  let isFirst = true;
+  return () => {
+    if (!isFirst) return (nowNs() - epochNs) / 1e6;
+    isFirst = false;
+    return 0;
+  };
+}
+
+/** Throws UNKNOWN_ACCELERATOR. */
+function indexOf(cluster: Cluster, accelerator: string | number): number {
+  return typeof accelerator === "number" ? accelerator : cluster.indexOf(accelerator);
+}

@@ -1,0 +1,71 @@
+import type { Dtype } from "@slicescheduler/gmg";
+import { LibtorchError } from "./programs/errors.ts";
+import type { HostData } from "./programs/host-tensor.ts";
+import type { WeightsSource } from "./weights/types.ts";
+
+/** A device of this machine: `"cpu"` is one CPU thread with memory of its own, as many of them as there are accelerators. */
+export type DeviceName = "cpu" | `cuda:${number}`;
+
+/** A tensor that a program handed out by `fetch`. */
+export interface FetchedTensor {
+  readonly instance: number;
+  readonly template: string;
+  readonly operator: string;
+  readonly issueNumber: number;
+  /** As the program names it. */
+  readonly name: string;
+  readonly dtype: Dtype;
+  readonly shape: readonly number[];
+  readonly data: HostData;
+}
+
+/** What was measured of an operator that is done. */
+export interface ObservedOperator {
+  readonly issueNumber: number;
+  readonly instance: number;
+  readonly template: string;
+  readonly operator: string;
+  readonly accelerator: number;
+  /** By the accelerator's own thread, around the operator alone. */
+  readonly durationNs: number;
+  /** Of results with storage of their own. */
+  readonly outputBytes: number;
+  /** The most that its accelerator's memory grew while it ran. */
+  readonly peakBytes: number;
+  /** What the account set aside for it: results and workspace. */
+  readonly declaredBytes: number;
+}
+
+export interface LibtorchExecutorOptions {
+  /** Device of an accelerator, by the cluster's name for it. Default: `"cpu"` for each. */
+  readonly devices?: Readonly<Record<string, DeviceName>>;
+  /** Weights by the names that templates give them; more can be defined later. */
+  readonly weights?: Readonly<Record<string, WeightsSource>>;
+  /** TorchScript files may be loaded. **Such a file can hold code that runs with all rights of this process.** Default false. */
+  readonly allowTorchScript?: boolean;
+  /** Called with each tensor that a program fetched, before the end of its operator is reported. */
+  readonly onFetched?: (fetched: FetchedTensor) => void;
+  /** Called for each operator that is done, before that is reported. */
+  readonly onObserved?: (observed: ObservedOperator) => void;
+  /**
+   * JavaScript is woken when an accelerator has fewer operators than this that it can start by itself. A whole number. 0: nothing starts by
+   * itself; each start waits until every event has been delivered, as other backends do. Default 4.
+   */
+  readonly lookahead?: number;
+  /** Events wait for others at most so long, in nanoseconds, from 1000 on. Default 1 ms. */
+  readonly reportNs?: number;
+}
+
+/** Throws INVALID_OPTION. */
+export function checkLibtorchOptions({ devices = {}, lookahead = 4, reportNs = 1_000_000 }: LibtorchExecutorOptions): void {
+  for (const [accelerator, device] of Object.entries(devices))
+    if (!/^(?:cpu|cuda:\d{1,3})$/.test(device))
+      invalid(`devices.${accelerator} is ${JSON.stringify(device)}; it must be "cpu", or "cuda:0" and so on`);
+  if (!Number.isSafeInteger(lookahead) || lookahead < 0) invalid(`lookahead is ${lookahead}; it must be a whole number from 0 on`);
+  if (!Number.isSafeInteger(reportNs) || reportNs < 1_000)
+    invalid(`reportNs is ${reportNs}; it must be a whole number of nanoseconds from 1000 on`);
+}
+
+function invalid(found: string): never {
+  throw new LibtorchError("INVALID_OPTION", found);
+}

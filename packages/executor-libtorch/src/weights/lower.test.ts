@@ -1,0 +1,46 @@
+import { describe, expect, test } from "vitest";
+import { lowerWeights } from "./lower.ts";
+import type { WeightsSource } from "./types.ts";
+
+describe("sources of weights in their native form", () => {
+  test("a source becomes JSON, with its defaults", () => {
+    const seeded: WeightsSource = {
+      seed: 3,
+      tensors: {
+        w: { shape: [2, 0], dtype: "float16" },
+        b: { shape: [], dtype: "int8", fill: -1 },
+        v: { shape: [1], dtype: "float32", std: 0 },
+      },
+    };
+    expect(JSON.parse(lowerWeights(seeded, "it"))).toEqual({
+      seed: 3,
+      tensors: {
+        w: { shape: [2, 0], dtype: "float16", std: 1 },
+        b: { shape: [], dtype: "int8", fill: -1 },
+        v: { shape: [1], dtype: "float32", std: 0 },
+      },
+    });
+    const file = { safetensors: "model.safetensors", tensors: { w: "layers.0.w" } };
+    expect(JSON.parse(lowerWeights(file, "it"))).toEqual(file);
+    expect(JSON.parse(lowerWeights({ scripts: { block: "block.pt" } }, "it"))).toEqual({
+      scripts: { block: "block.pt" },
+    });
+  });
+
+  test.each<[string, unknown, RegExp]>([
+    ["neither file, seed nor scripts", { tensors: {} }, /neither safetensors nor scripts/],
+    ["a negative seed", { seed: -1, tensors: {} }, /seed is -1/],
+    ["a fractional size", { seed: 1, tensors: { w: { shape: [1.5], dtype: "float32" } } }, /it, w has the size 1.5/],
+    ["an unknown type", { seed: 1, tensors: { w: { shape: [1], dtype: "real" } } }, /"real"/],
+    ["a negative std", { seed: 1, tensors: { w: { shape: [1], dtype: "float32", std: -1 } } }, /std -1/],
+    ["an infinite fill", { seed: 1, tensors: { w: { shape: [1], dtype: "float32", fill: Infinity } } }, /Infinity/],
+    ["a path that is none", { safetensors: 3, tensors: {} }, /path/],
+    ["a name that is none", { safetensors: "f", tensors: { w: 3 } }, /w comes from is named by a string, got number/],
+    ["a script that is none", { scripts: { w: 3 } }, /got number/],
+  ])("%s is refused", (_, source, message) => {
+    expect(() => lowerWeights(source as WeightsSource, "it")).toThrow(
+      expect.objectContaining({ code: "WEIGHTS_INVALID" }),
+    );
+    expect(() => lowerWeights(source as WeightsSource, "it")).toThrow(message);
+  });
+});

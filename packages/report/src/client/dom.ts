@@ -1,0 +1,40 @@
+/** Elements of the page, and new ones; text is only ever set as text. */
+
+/** The element that matches; an Error when the page lacks it. */
+export function find<Element extends HTMLElement>(
+  selector: string,
+  kind: new () => Element,
+  within: ParentNode = document,
+): Element {
+  const found = within.querySelector(selector);
+  if (found instanceof kind) return found;
+  throw new Error(`the page has no ${selector}`);
+}
+
+export function create<Tag extends keyof HTMLElementTagNameMap>(
+  tag: Tag,
+  properties: Partial<Pick<HTMLElement, "className" | "textContent" | "hidden" | "id" | "title">> = {},
+  ...children: readonly (Node | string)[]
+): HTMLElementTagNameMap[Tag] {
+  const element = Object.assign(document.createElement(tag), properties);
+  element.append(...children);
+  return element;
+}
+
+/** A name from a run, set apart from the direction of the text around it. */
+export function nameElement(text: string): HTMLElement {
+  return create("bdi", { textContent: text });
+}
+
+/** Calls back at most once per frame, however often it is asked to. */
+export function oncePerFrame(draw: () => void): () => void {
+  let isAsked = false;
+  return () => {
+    if (isAsked) return;
+    isAsked = true;
+    requestAnimationFrame(() => {
+      isAsked = false;
+      draw();
+    });
+  };
+}

@@ -1,0 +1,212 @@
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { htmlReport } from "../src/index.ts";
+import { madeRecord, type RunLike, runLike } from "../src/record.fixture.ts";
+import { hasBrowser, TestBrowser } from "./browser.ts";
+
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+function reportOf(made: readonly RunLike[], title = "Runs"): string {
+  const policies = made.map((it, i) => ({
+    name: `policy ${i}`,
+    summary: "made up",
+    record: runLike({ ...it, seed: i + 1 }),
+  }));
+  return htmlReport({ title, policies, slo: { ttftMs: 120, source: "chosen" } });
+}
+
+const usual: readonly RunLike[] = [
+  { accelerators: 4, operators: 3000 },
+  { accelerators: 4, operators: 3000, busy: 0.9 },
+];
+
+describe.skipIf(!hasBrowser)("the report in a browser (skipped where no Chromium is installed)", () => {
+  let browser: TestBrowser;
+  beforeAll(async () => {
+    browser = await TestBrowser.start();
+  }, 120_000);
+  afterAll(() => browser.close());
+
+  test("opens without an error and asks for nothing", async () => {
+    const { page, troubles } = await browser.open(reportOf(usual));
+    for (const chart of ["load", "hbm", "ttft", "tpot", "idle"])
+      expect(await page.locator(`[data-chart="${chart}"] canvas`).count()).toBe(1);
+    expect(await page.locator("[data-panel] canvas:not(.axis)").count()).toBe(2);
+    expect(await page.locator("[data-needs-script][hidden]").count()).toBe(0);
+    expect(troubles).toEqual([]);
+  });
+
+  test("a timeline is zoomed by wheel, keys and buttons, moved by dragging, and all of them follow", async () => {
+    const { page, troubles } = await browser.open(reportOf(usual));
+    const canvas = page.locator('[data-panel="0"] canvas').first();
+    const whole = await rangeOf(page);
+    await canvas.hover();
+    await page.mouse.wheel(0, -400);
+    expect(await rangeOf(page), "without the focus the wheel scrolls the page").toBe(whole);
+    await canvas.focus();
+    await canvas.hover();
+    await page.mouse.wheel(0, -400);
+    await expect.poll(() => rangeOf(page)).not.toBe(whole);
+    const other = await picture(page, 1);
+    await page.keyboard.press("0");
+    await expect.poll(() => rangeOf(page)).toBe(whole);
+    await page.keyboard.press("+");
+    await page.keyboard.press("ArrowRight");
+    await expect.poll(() => rangeOf(page)).toMatch(/ from /);
+    await expect.poll(() => picture(page, 1)).not.toBe(other);
+    const before = await rangeOf(page);
+    const box = await canvas.boundingBox();
+    if (box === null) throw new Error("no timeline is shown");
+    await page.mouse.move(box.x + 600, box.y + 20);
+    await page.mouse.down();
+    await page.mouse.move(box.x + 700, box.y + 20, { steps: 3 });
+    await page.mouse.up();
+    await expect.poll(() => rangeOf(page)).not.toBe(before);
+    await page.getByRole("button", { name: "Whole run" }).click();
+    await expect.poll(() => rangeOf(page)).toBe(whole);
+    await page.getByRole("button", { name: "Zoom in" }).click();
+    await expect.poll(() => rangeOf(page)).not.toBe(whole);
+    expect(troubles).toEqual([]);
+  });
+
+  test("an operator tells what it is to a pointer and to the keys", async () => {
+    const { page } = await browser.open(reportOf(usual));
+    const canvas = page.locator('[data-panel="0"] canvas').first();
+    const inspector = page.locator("[data-inspector]");
+    await canvas.focus();
+    await page.keyboard.press("ArrowDown");
+    await expect.poll(() => inspector.textContent()).toBe("Accelerator a0");
+    await page.keyboard.press(".");
+    const words =
+      /^(prefill|decode)\/layers\d · accelerator a0 · from .* · took .* ms · class (on|off)line · tenant tenant \d/;
+    await expect.poll(() => inspector.textContent()).toMatch(words);
+    const first = await inspector.textContent();
+    await page.keyboard.press(".");
+    await expect.poll(() => inspector.textContent()).not.toBe(first);
+    await page.keyboard.press("Enter");
+    await page.waitForTimeout(100);
+    await page.keyboard.press("Escape");
+    const box = await canvas.boundingBox();
+    if (box === null) throw new Error("no timeline is shown");
+    await page.mouse.move(box.x + 64 + (box.width - 64) / 2, box.y + 8);
+    await expect.poll(() => page.locator(".tip").isVisible()).toBe(true);
+    expect(await page.locator(".tip").textContent()).toContain("acceleratora0");
+  });
+
+  test.each(["light", "dark"] as const)("axe finds nothing serious in the %s theme", async (colorScheme) => {
+    const { page } = await browser.open(reportOf(usual), { colorScheme, bypassCSP: true });
+    await page.evaluate("for (const fold of document.querySelectorAll('details')) fold.open = true");
+    await page.evaluate(axe);
+    const { violations } = await page.evaluate<AxeResults>("axe.run()");
+    const found = violations.map(({ id, impact, nodes }) => `${impact} ${id}: ${nodes[0]?.html}`);
+    expect(found.filter((it) => /^(serious|critical)/.test(it))).toEqual([]);
+  });
+
+  test("the reader's theme overrides the system's, and the charts are drawn for it", async () => {
+    const { page } = await browser.open(reportOf(usual), { colorScheme: "light" });
+    const background = () => page.evaluate<string>("getComputedStyle(document.body).backgroundColor");
+    const before = [await background(), await picture(page, 0)];
+    await page.getByLabel("Theme").selectOption("dark");
+    expect(await background()).not.toBe(before[0]);
+    await expect.poll(() => picture(page, 0)).not.toBe(before[1]);
+    await page.getByLabel("Theme").selectOption("auto");
+    expect(await background()).toBe(before[0]);
+  });
+
+  test("names from a run are shown as they are", async () => {
+    const hostile = `"><img src=x onerror="document.title='run'"></script><script>document.title='run'</script>\u202e`;
+    const record = madeRecord({
+      accelerators: [hostile, "a1"],
+      endNs: 1e9,
+      operators: [
+        { accelerator: 0, startNs: 0, endNs: 9e8, name: hostile, tenant: hostile, request: 0 },
+        { accelerator: 1, startNs: 0, endNs: 9e8, name: "b", tenant: "b", request: 0, instance: 1 },
+      ],
+      requests: [{ id: 0, label: hostile, submittedNs: 0, firstTokenNs: 5e8, endNs: 9e8, tokens: 3 }],
+    });
+    const policies = [
+      { name: hostile, record },
+      { name: "__proto__", record },
+    ];
+    const { page, troubles } = await browser.open(htmlReport({ title: "Safe", policies }));
+    await page.locator('[data-panel="0"] canvas').first().focus();
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press(".");
+    await expect.poll(() => page.locator("[data-inspector] b").textContent()).toBe(hostile);
+    expect(await page.locator("[data-legend]").textContent()).toContain(hostile);
+    expect(await page.title()).toBe("Safe");
+    expect(await page.locator("img").count()).toBe(0);
+    expect(troubles).toEqual([]);
+  });
+
+  test("a narrow window scrolls down only", async () => {
+    const { page } = await browser.open(reportOf(usual), { viewport: { width: 340, height: 700 } });
+    const [scroll, inner] = await page.evaluate<number[]>("[document.documentElement.scrollWidth, innerWidth]");
+    expect(scroll).toBe(inner);
+  });
+
+  test("prints as pages, in the colours of paper", async () => {
+    const { page, troubles } = await browser.open(reportOf(usual), { colorScheme: "dark" });
+    const pdf = await page.pdf({ format: "A4" });
+    const pages = pdf.toString("latin1").match(/\/Type\s*\/Page\b/g)?.length ?? 0;
+    expect(pages).toBeGreaterThanOrEqual(2);
+    expect(pages).toBeLessThanOrEqual(12);
+    expect(troubles).toEqual([]);
+  });
+
+  test.each([
+    ["one policy", [{ accelerators: 2, operators: 300 }]],
+    ["64 accelerators", [{ accelerators: 64, operators: 6400 }]],
+    ["a thousand tenants", [{ accelerators: 4, operators: 12_000, tenants: 1000 }]],
+    [
+      "policies on different numbers of accelerators",
+      [
+        { accelerators: 2, operators: 300 },
+        { accelerators: 5, operators: 900 },
+      ],
+    ],
+  ])("%s", async (_, made) => {
+    const { page, troubles } = await browser.open(reportOf(made));
+    await page.locator("[data-colours]").selectOption("operator");
+    await page.locator("[data-hbm]").selectOption("1");
+    await page.locator("[data-load]").selectOption("open");
+    await page.locator("[data-idle]").selectOption("idleTime");
+    expect(await page.locator("[data-legend] li").count()).toBeLessThanOrEqual(10);
+    expect(troubles).toEqual([]);
+  });
+
+  test("no request, one operator, a lost accelerator", async () => {
+    const empty = madeRecord({ endNs: 1e9 });
+    const single = madeRecord({ endNs: 2e6, operators: [{ accelerator: 0, startNs: 1e6, endNs: 2e6 }] });
+    const notices = [{ kind: "acceleratorLost" as const, atNs: 1e6, accelerator: 1, instance: -1, text: "gone" }];
+    const lost = madeRecord({
+      endNs: 3e6,
+      operators: [{ accelerator: 1, startNs: 0, endNs: 1e6, outcome: "lost" }],
+      notices,
+    });
+    for (const record of [empty, single, lost]) {
+      const { page, troubles } = await browser.open(htmlReport({ title: "T", policies: [{ name: "p", record }] }));
+      expect(await page.locator('[data-panel="0"] canvas').count()).toBe(2);
+      expect(troubles).toEqual([]);
+    }
+  });
+});
+
+function rangeOf(page: Page): Promise<string | null> {
+  return page.locator("[data-range]").textContent();
+}
+
+/** The pixels of a timeline, as text. */
+function picture(page: Page, panel: number): Promise<string> {
+  return page.evaluate(`document.querySelector('[data-panel="${panel}"] canvas').toDataURL()`);
+}
+
+interface AxeResults {
+  readonly violations: readonly {
+    readonly id: string;
+    readonly impact: string;
+    readonly nodes: readonly { readonly html: string }[];
+  }[];
+}
