@@ -34,7 +34,7 @@ export function parse(root, file) {
  * @param {string} file
  */
 export function isTest(file) {
-  return /\.(test|fixture)\.[cm]?tsx?$/.test(file) || /^packages\/[^/]+\/(test|scripts)\//.test(file);
+  return /\.(test|fixture)\.[cm]?tsx?$/.test(file) || /^packages\/[^/]+\/(test|scripts|native)\//.test(file);
 }
 
 /**

@@ -33,7 +33,9 @@ function main() {
   const isCurrent = existsSync(addon) && existsSync(stamp) && readFileSync(stamp, "utf8") === state;
   if (isCurrent && !process.argv.includes("--force")) console.log(`The addon is up to date (LibTorch ${torch}).`);
   else {
-    console.log(`Building for LibTorch ${torch} in ${prefix === "" ? "the system" : "TORCH_PREFIX"}; it takes some minutes.`);
+    console.log(
+      `Building for LibTorch ${torch} in ${prefix === "" ? "the system" : "TORCH_PREFIX"}; it takes some minutes.`,
+    );
     build(settings);
     writeFileSync(stamp, state);
   }
@@ -55,7 +57,9 @@ function install() {
   if (prefix !== "" && !existsSync(join(include, "ATen/core/Tensor.h")))
     fail("TORCH_PREFIX has no include/ATen/core/Tensor.h; set it to the folder that has include/ and lib/ of LibTorch");
   if (!isCommand("apt-get") || process.getuid?.() !== 0)
-    fail(`LibTorch or a compiler is missing. On Debian and Ubuntu run, as root: ${command}\nElsewhere set TORCH_PREFIX to a LibTorch, and install g++, make and python3.`);
+    fail(
+      `LibTorch or a compiler is missing. On Debian and Ubuntu run, as root: ${command}\nElsewhere set TORCH_PREFIX to a LibTorch, and install g++, make and python3.`,
+    );
   console.log(`Installing: ${command}`);
   const options = { stdio: "inherit", env: { ...env, DEBIAN_FRONTEND: "noninteractive" } };
   const isInstalled = () => spawnSync("sh", ["-c", command], /** @type {object} */ (options)).status === 0;
@@ -125,9 +129,20 @@ function resolveTools(from) {
 function build(settings) {
   const headers = nodeHeaders();
   const from = headers === null ? [] : [`--nodedir=${headers}`];
-  const args = [settings.gyp, "configure", "build", "-j", String(Math.max(1, Math.min(availableParallelism(), 4))), ...from];
+  const args = [
+    settings.gyp,
+    "configure",
+    "build",
+    "-j",
+    String(Math.max(1, Math.min(availableParallelism(), 4))),
+    ...from,
+  ];
   rmSync(stamp, { force: true });
-  const { status } = spawnSync(process.execPath, args, { cwd: root, stdio: "inherit", env: { ...env, ...settings.env } });
+  const { status } = spawnSync(process.execPath, args, {
+    cwd: root,
+    stdio: "inherit",
+    env: { ...env, ...settings.env },
+  });
   if (status !== 0) fail("the addon did not compile; what node-gyp says is above");
 }
 
@@ -147,7 +162,10 @@ function stateOf(settings) {
 
 function smoke() {
   const smokeTest = join(root, "native", "smoke.mjs");
-  const { status } = spawnSync(process.execPath, [smokeTest, addon], { stdio: "inherit", env: { ...env, OPENBLAS_NUM_THREADS: "1" } });
+  const { status } = spawnSync(process.execPath, [smokeTest, addon], {
+    stdio: "inherit",
+    env: { ...env, OPENBLAS_NUM_THREADS: "1" },
+  });
   if (status !== 0) fail("the addon was built, but does not work; what it says is above");
 }
 

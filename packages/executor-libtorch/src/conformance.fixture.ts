@@ -12,7 +12,9 @@ const row = (length: string, value: number): Program["calls"][number] => ({
 const PROGRAMS: Readonly<Record<string, Program>> = {
   work: { calls: [], outputs: [] },
   source: {
-    calls: [{ op: "aten::arange", args: [{ symbol: "made" }], kwargs: { dtype: { dtype: "float64" } }, results: ["out"] }],
+    calls: [
+      { op: "aten::arange", args: [{ symbol: "made" }], kwargs: { dtype: { dtype: "float64" } }, results: ["out"] },
+    ],
     outputs: [{ value: "out" }],
   },
   pair: { calls: [row("made", 1), row("restMade", 2)], outputs: [{ value: "row1" }, { value: "row2" }] },
@@ -23,7 +25,11 @@ const PROGRAMS: Readonly<Record<string, Program>> = {
   grow: {
     calls: [
       { op: "aten::as_strided", args: [{ input: 0 }, [{ symbol: "made" }], [1]], results: ["out"] },
-      { op: "aten::slice.Tensor", args: [{ value: "out" }, 0, { symbol: "taken" }, { symbol: "made" }], results: ["tail"] },
+      {
+        op: "aten::slice.Tensor",
+        args: [{ value: "out" }, 0, { symbol: "taken" }, { symbol: "made" }],
+        results: ["tail"],
+      },
       { op: "aten::fill_.Scalar", args: [{ value: "tail" }, 5] },
     ],
     outputs: [{ value: "out" }],
@@ -31,10 +37,16 @@ const PROGRAMS: Readonly<Record<string, Program>> = {
 };
 
 /** The executor with programs for the operators of the conformance suite. */
-export function conformingBackend(options: LibtorchExecutorOptions, { templates }: ConformanceContext): ConformanceBackend {
+export function conformingBackend(
+  options: LibtorchExecutorOptions,
+  { templates }: ConformanceContext,
+): ConformanceBackend {
   const executor = libtorchExecutor(options);
   for (const { name, operators } of templates)
-    executor.define(name, Object.fromEntries(operators.map((operator) => [operator.name, PROGRAMS[operator.name] as Program])));
+    executor.define(
+      name,
+      Object.fromEntries(operators.map((operator) => [operator.name, PROGRAMS[operator.name] as Program])),
+    );
   // What is rehearsed before the executor is open waits for that.
   let isOpen = false;
   const early: (() => void)[] = [];

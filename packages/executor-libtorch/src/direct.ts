@@ -1,4 +1,11 @@
-import { type ClusterSpec, compileCluster, compileExpression, compileTemplate, type Template, type TemplateSpec } from "@slicescheduler/gmg";
+import {
+  type ClusterSpec,
+  compileCluster,
+  compileExpression,
+  compileTemplate,
+  type Template,
+  type TemplateSpec,
+} from "@slicescheduler/gmg";
 import { loadAddon, type NativeAddon, type NativeDirectStep } from "./native/addon.ts";
 import type { DeviceName } from "./options.ts";
 import { withFaults } from "./programs/errors.ts";
@@ -81,7 +88,11 @@ function compile(addon: NativeAddon, template: Template, { operator: name, progr
   if (operator === undefined) throw new RangeError(`template ${template.name} has no operator ${JSON.stringify(name)}`);
   const { json, symbols } = lowerProgram(program, template, operator.index);
   const native = withFaults(`${template.name}/${name}`, () => addon.compileProgram(json));
-  return { operator, program: native.program, symbols: symbols.map((text) => compileExpression(text, template.symbols)) };
+  return {
+    operator,
+    program: native.program,
+    symbols: symbols.map((text) => compileExpression(text, template.symbols)),
+  };
 }
 
 function nativeStep(

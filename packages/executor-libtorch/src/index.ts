@@ -1,6 +1,6 @@
 export { type DirectOptions, type DirectRun, type DirectStep, runDirect } from "./direct.ts";
-export { libtorchAvailable } from "./native/addon.ts";
 export { type DeviceMemory, type LibtorchExecutor, libtorchExecutor } from "./libtorch-executor.ts";
+export { libtorchAvailable } from "./native/addon.ts";
 export type { DeviceName, FetchedTensor, LibtorchExecutorOptions, ObservedOperator } from "./options.ts";
 export { LibtorchError, type LibtorchErrorCode } from "./programs/errors.ts";
 export type { HostData, HostTensor } from "./programs/host-tensor.ts";

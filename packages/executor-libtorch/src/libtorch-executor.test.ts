@@ -1,57 +1,190 @@
-import { expect, test } from "vitest";
+import type { TemplateSpec } from "@slicescheduler/gmg";
 import { SliceScheduler } from "slicescheduler";
+import { expect, test } from "vitest";
+import type { FetchedTensor, ObservedOperator } from "./index.ts";
+import { type LibtorchError, type LibtorchExecutorOptions, libtorchExecutor, type Program } from "./index.ts";
 import { describeNative } from "./native/describe-native.fixture.ts";
-import { type FetchedTensor, libtorchExecutor, type ObservedOperator } from "./index.ts";
 
+const HBM_BYTES = 1 << 20;
 const cluster = {
-  accelerators: ["left", "right"].map((name) => ({ name, kind: "cpu", hbmBytes: 1 << 20 })),
+  accelerators: ["left", "right"].map((name) => ({ name, kind: "cpu", hbmBytes: HBM_BYTES })),
   defaultLink: { latencyNs: 10_000, bytesPerSecond: 1e9 },
 };
 const row = { shape: ["count"], dtype: "float64" } as const;
+const partitions = [
+  { name: "one", accelerators: ["left"], layout: [0, 0] },
+  { name: "both", accelerators: ["left", "right"], layout: [0, 1] },
+];
+
+/** Makes 0, 1, 2, …, and sums them up. */
+const total: TemplateSpec<"count"> = {
+  name: "total",
+  symbols: ["count"],
+  operators: [
+    { name: "count", outputs: { numbers: row } },
+    { name: "add", inputs: ["count.numbers"], outputs: {}, workspaceBytes: 64 },
+  ],
+  outputs: {},
+  partitions,
+};
+const count: Program = {
+  calls: [{ op: "aten::arange", args: [{ symbol: "count" }], kwargs: { dtype: { dtype: "float64" } }, results: ["n"] }],
+  outputs: [{ value: "n" }],
+};
+const add: Program = {
+  calls: [
+    { op: "aten::sum", args: [{ input: 0 }], results: ["sum"] },
+    { fetch: "sum", args: [{ value: "sum" }] },
+  ],
+  outputs: [],
+};
+
+function world(options: LibtorchExecutorOptions = {}) {
+  const fetched: FetchedTensor[] = [];
+  const observed: ObservedOperator[] = [];
+  const executor = libtorchExecutor({
+    onFetched: (each) => void fetched.push(each),
+    onObserved: (each) => void observed.push(each),
+    ...options,
+  });
+  const scheduler = new SliceScheduler({ cluster, executor });
+  return { executor, scheduler, fetched, observed };
+}
+
+function codeOf(action: () => unknown): string {
+  try {
+    action();
+    return "nothing was thrown";
+  } catch (error) {
+    return (error as LibtorchError).code;
+  }
+}
 
 describeNative("the libtorch executor", () => {
-  test("runs programs end to end, on one accelerator and across two", async () => {
-    const fetched: FetchedTensor[] = [];
-    const observed: ObservedOperator[] = [];
-    const executor = libtorchExecutor({
-      onFetched: (each) => void fetched.push(each),
-      onObserved: (each) => void observed.push(each),
-    });
-    executor.define("total", {
-      count: {
-        calls: [{ op: "aten::arange", args: [{ symbol: "count" }], kwargs: { dtype: { dtype: "float64" } }, results: ["n"] }],
-        outputs: [{ value: "n" }],
-      },
-      add: {
-        calls: [
-          { op: "aten::sum", args: [{ input: 0 }], results: ["sum"] },
-          { fetch: "sum", args: [{ value: "sum" }] },
-        ],
-        outputs: [],
-      },
-    });
-    const scheduler = new SliceScheduler({ cluster, executor });
-    const total = scheduler.register({
-      name: "total",
-      symbols: ["count"],
-      operators: [
-        { name: "count", outputs: { numbers: row } },
-        { name: "add", inputs: ["count.numbers"], outputs: {}, workspaceBytes: 64 },
-      ],
-      outputs: {},
-      partitions: [
-        { name: "one", accelerators: ["left"], layout: [0, 0] },
-        { name: "both", accelerators: ["left", "right"], layout: [0, 1] },
-      ],
-    });
+  test.each([0, 4])("runs programs on one accelerator and across two, with a lookahead of %i", async (lookahead) => {
+    const { executor, scheduler, fetched, observed } = world({ lookahead });
+    executor.define("total", { count, add });
+    const template = scheduler.register(total);
     const counts = [10, 100, 1_000];
     for (const partitions of [["one"], ["both"]])
-      await Promise.all(counts.map((count) => scheduler.submit(total, { symbols: { count }, partitions }).done));
+      await Promise.all(counts.map((count) => scheduler.submit(template, { symbols: { count }, partitions }).done));
     const sums = fetched.map(({ data }) => Number(data[0])).sort((a, b) => a - b);
     expect(sums).toEqual([45, 45, 4_950, 4_950, 499_500, 499_500]);
-    expect(observed).toHaveLength(12);
-    expect(executor.liveTensors()).toBe(0);
+    expect(fetched[0]).toMatchObject({ template: "total", operator: "add", name: "sum", dtype: "float64", shape: [] });
+    // Every operator was measured, and its results have the bytes that were declared.
+    const made = observed.filter(({ operator }) => operator === "count").map(({ outputBytes }) => outputBytes);
+    expect(made.sort((a, b) => a - b)).toEqual([80, 80, 800, 800, 8_000, 8_000]);
+    for (const { durationNs, peakBytes, outputBytes, declaredBytes } of observed) {
+      expect(durationNs).toBeGreaterThan(0);
+      expect(peakBytes).toBeGreaterThanOrEqual(outputBytes);
+      expect(declaredBytes).toBeGreaterThanOrEqual(peakBytes);
+    }
     executor.validate();
+    expect(executor.liveTensors()).toBe(0);
+    expect(executor.memory().map(({ usedBytes }) => usedBytes)).toEqual([0, 0]);
+    scheduler.close();
+  });
+
+  test("host data are given for an instance before it runs, and its weights are there", async () => {
+    const tensors = { scale: { shape: [1], dtype: "float64", fill: 3 } } as const;
+    const { executor, scheduler, fetched } = world({ weights: { three: { seed: 1, tensors } } });
+    const scaled: Program = {
+      calls: [
+        { feed: "numbers", results: ["n"] },
+        { op: "aten::mul.Tensor", args: [{ value: "n" }, { weight: "scale" }], results: ["scaled"] },
+        { fetch: "scaled", args: [{ value: "scaled" }] },
+      ],
+      outputs: [],
+    };
+    executor.define("scale", { scale: scaled });
+    const template = scheduler.register({
+      name: "scale",
+      symbols: ["count"],
+      external: { numbers: row },
+      operators: [
+        { name: "scale", inputs: ["numbers"], outputs: {}, workspaceBytes: "16 * count", weights: { three: 8 } },
+      ],
+      outputs: {},
+      partitions: [{ name: "right", accelerators: ["right"], layout: [0] }],
+    });
+    expect(executor.memory()[1]?.usedBytes).toBe(8);
+    const submit = (data: readonly number[]) => {
+      const tensor = { dtype: "float64", shape: [data.length], data: Float64Array.from(data) } as const;
+      const prepare = (instance: number) => executor.feed(instance, "numbers", tensor);
+      return scheduler.submit(template, { symbols: { count: data.length }, prepare });
+    };
+    const handles = [[1, 2], [5], [7, 8, 9]].map(submit);
+    await Promise.all(handles.map(({ done }) => done));
+    const found = fetched.map(({ instance, data }) => [instance, Array.from(data, Number)]);
+    expect(found).toEqual(handles.map(({ id }, at) => [id, [[3, 6], [15], [21, 24, 27]][at]]));
+    await expect(scheduler.submit(template, { symbols: { count: 2 } }).done).rejects.toThrow(/FEED_MISSING/);
+    scheduler.close();
+  });
+
+  test("an operator that needs more than its accelerator has fails alone, and leaves nothing", async () => {
+    const { executor, scheduler, fetched } = world();
+    const greedy: Program = {
+      calls: [{ op: "aten::zeros", args: [[HBM_BYTES]], results: ["zeros"] }, ...count.calls],
+      outputs: count.outputs,
+    };
+    executor.define("total", { count, add });
+    executor.define("greedy", { count: greedy, add });
+    const [sound, failing] = [scheduler.register(total), scheduler.register({ ...total, name: "greedy" })];
+    const outcomes = await Promise.allSettled(
+      [sound, failing, sound, failing].map((template) => scheduler.submit(template, { symbols: { count: 4 } }).done),
+    );
+    expect(outcomes.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled", "rejected"]);
+    const [, refused] = outcomes;
+    expect(refused?.status === "rejected" && String(refused.reason)).toMatch(/OUT_OF_MEMORY/);
+    expect(fetched).toHaveLength(2);
+    executor.validate();
+    expect(executor.memory().map(({ usedBytes }) => usedBytes)).toEqual([0, 0]);
+    scheduler.close();
+  });
+
+  test("what is wrong is told when the template is registered", () => {
+    const { executor, scheduler } = world();
+    const register = (name: string, programs: Readonly<Record<string, Program>>) => {
+      executor.define(name, programs);
+      return codeOf(() => scheduler.register({ ...total, name }));
+    };
+    expect(register("no program", { count })).toBe("PROGRAM_MISSING");
+    expect(register("no operator", { count: { calls: [{ op: "aten::arrange" }], outputs: [0] }, add })).toBe(
+      "UNKNOWN_OPERATOR",
+    );
+    expect(
+      register("no argument", {
+        count: { calls: [{ op: "aten::arange", results: ["n"] }], outputs: [{ value: "n" }] },
+        add,
+      }),
+    ).toBe("WRONG_ARGUMENT");
+    expect(register("no output", { count: { calls: [], outputs: [] }, add })).toBe("PROGRAM_INVALID");
+    const weighed = { op: "aten::add.Tensor", args: [{ weight: "w" }, { weight: "w" }], results: ["n"] };
+    expect(register("no weights", { count: { calls: [weighed], outputs: [{ value: "n" }] }, add })).toBe(
+      "WEIGHTS_MISSING",
+    );
+    scheduler.close();
+  });
+
+  test("refuses options that cannot be", () => {
+    expect(codeOf(() => libtorchExecutor({ lookahead: -1 }))).toBe("INVALID_OPTION");
+    expect(codeOf(() => libtorchExecutor({ reportNs: 10 }))).toBe("INVALID_OPTION");
+    expect(codeOf(() => libtorchExecutor({ devices: { left: "tpu:0" as "cpu" } }))).toBe("INVALID_OPTION");
+    const executor = libtorchExecutor({ devices: { left: "cuda:99" } });
+    expect(codeOf(() => new SliceScheduler({ cluster, executor }))).toBe("DEVICE_UNAVAILABLE");
+  });
+
+  test("weights that take more than is declared are refused", () => {
+    const tensors = { w: { shape: [100], dtype: "float32" } } as const;
+    const { executor, scheduler } = world({ weights: { heavy: { seed: 1, tensors } } });
+    executor.define("total", { count, add });
+    const [first, second] = total.operators;
+    const operators = [
+      { ...first, name: "count", outputs: { numbers: row }, weights: { heavy: 399 } },
+      ...(second ? [second] : []),
+    ];
+    expect(codeOf(() => scheduler.register({ ...total, operators }))).toBe("WEIGHTS_INVALID");
+    expect(executor.memory()[0]?.usedBytes).toBe(0);
     scheduler.close();
   });
 });

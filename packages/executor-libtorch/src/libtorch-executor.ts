@@ -133,7 +133,8 @@ class NativeExecutor implements LibtorchExecutor {
 
   open(context: ExecutorContext): void {
     if (this.#isClosed) throw new ExecutorError("CLOSED", "this libtorch executor is closed; make a new one");
-    if (this.#opened !== null) throw new ExecutorError("ALREADY_OPEN", "this libtorch executor serves a master already");
+    if (this.#opened !== null)
+      throw new ExecutorError("ALREADY_OPEN", "this libtorch executor serves a master already");
     const cluster = compileCluster(context.cluster);
     const { lookahead = 4, reportNs = 1_000_000, devices = {} } = this.#options;
     const accelerators = cluster.accelerators.map((accelerator) => ({
@@ -240,7 +241,9 @@ class NativeExecutor implements LibtorchExecutor {
     for (const [at, instruction] of instructions.entries()) {
       try {
         if (instruction.type === "registerTemplate")
-          this.#kernels.register(instruction.template, cluster, (program, weights) => engine.addKernel(program, weights));
+          this.#kernels.register(instruction.template, cluster, (program, weights) =>
+            engine.addKernel(program, weights),
+          );
         else if (instruction.type === "loadWeights" && twin.needsWeights(instruction))
           this.#weights.load(engine, instruction.accelerator, instruction.name, instruction.bytes);
       } catch (error) {
@@ -322,7 +325,8 @@ class NativeExecutor implements LibtorchExecutor {
   }
 
   #need(): Opened {
-    if (this.#opened === null) throw new ExecutorError("NOT_OPEN", "this libtorch executor is not open; call open first");
+    if (this.#opened === null)
+      throw new ExecutorError("NOT_OPEN", "this libtorch executor is not open; call open first");
     return this.#opened;
   }
 }

@@ -57,11 +57,16 @@ export interface LibtorchExecutorOptions {
 }
 
 /** Throws INVALID_OPTION. */
-export function checkLibtorchOptions({ devices = {}, lookahead = 4, reportNs = 1_000_000 }: LibtorchExecutorOptions): void {
+export function checkLibtorchOptions({
+  devices = {},
+  lookahead = 4,
+  reportNs = 1_000_000,
+}: LibtorchExecutorOptions): void {
   for (const [accelerator, device] of Object.entries(devices))
     if (!/^(?:cpu|cuda:\d{1,3})$/.test(device))
       invalid(`devices.${accelerator} is ${JSON.stringify(device)}; it must be "cpu", or "cuda:0" and so on`);
-  if (!Number.isSafeInteger(lookahead) || lookahead < 0) invalid(`lookahead is ${lookahead}; it must be a whole number from 0 on`);
+  if (!Number.isSafeInteger(lookahead) || lookahead < 0)
+    invalid(`lookahead is ${lookahead}; it must be a whole number from 0 on`);
   if (!Number.isSafeInteger(reportNs) || reportNs < 1_000)
     invalid(`reportNs is ${reportNs}; it must be a whole number of nanoseconds from 1000 on`);
 }

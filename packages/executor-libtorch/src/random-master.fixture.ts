@@ -1,5 +1,10 @@
 /** A master that says almost anything: it knows what it was told, but neither waits for it nor thinks. */
-import { ExecutorError, type ExecutorEvent, type ExecutorInstruction, type IssuedInput } from "@slicescheduler/executor";
+import {
+  ExecutorError,
+  type ExecutorEvent,
+  type ExecutorInstruction,
+  type IssuedInput,
+} from "@slicescheduler/executor";
 import type { ClusterSpec, TemplateSpec } from "@slicescheduler/gmg";
 import type { LibtorchExecutor, Program } from "./index.ts";
 
@@ -38,7 +43,9 @@ export const templates: readonly TemplateSpec[] = [
 ];
 
 const fresh: Program = {
-  calls: [{ op: "aten::full", args: [[{ symbol: "n" }], 1], kwargs: { dtype: { dtype: "float64" } }, results: ["out"] }],
+  calls: [
+    { op: "aten::full", args: [[{ symbol: "n" }], 1], kwargs: { dtype: { dtype: "float64" } }, results: ["out"] },
+  ],
   outputs: [{ value: "out" }],
 };
 const inPlace: Program = { calls: [{ op: "aten::add_.Scalar", args: [{ input: 0 }, 1] }], outputs: [{ input: 0 }] };
@@ -61,7 +68,10 @@ export class RandomMaster {
   readonly events: ExecutorEvent[] = [];
   readonly #known: Known[] = [];
   readonly #issued: number[] = [];
-  readonly #transfers = new Map<number, { readonly tensor: number; readonly source: number; readonly destination: number; readonly bytes: number }>();
+  readonly #transfers = new Map<
+    number,
+    { readonly tensor: number; readonly source: number; readonly destination: number; readonly bytes: number }
+  >();
   readonly #intents: number[] = [];
   readonly #received: number[] = [];
   #issue = 0;
@@ -119,7 +129,11 @@ export class RandomMaster {
     if (what < 0.45) return [this.#new(what / 0.45, of, accelerator, size)];
     if (what < 0.58) return this.#takeOne(this.#intents, of, (transfer) => this.#recv(transfer));
     if (what < 0.7) return this.#takeOne(this.#received, of, (transfer) => ({ type: "activateSend", transfer }));
-    if (what < 0.73) return this.#takeOne([...this.#transfers.keys()].slice(-6), of, (transfer) => ({ type: "cancelTransfer", transfer }));
+    if (what < 0.73)
+      return this.#takeOne([...this.#transfers.keys()].slice(-6), of, (transfer) => ({
+        type: "cancelTransfer",
+        transfer,
+      }));
     if (issueNumber === undefined || copy === undefined) return [];
     if (what < 0.78) return [{ type: "activate", issueNumber }];
     if (what < 0.83) return [{ type: "rerank", issueNumber, rank: Math.floor(size * 4) }];
@@ -168,7 +182,11 @@ export class RandomMaster {
       activated: size < 0.8,
       inputs: from.map((copy) => this.#input(copy, on)),
       outputs: [
-        { tensor, bytes: length * ELEMENT_BYTES, aliases: template === "continue" && isWhole ? (from[0]?.tensor ?? null) : null },
+        {
+          tensor,
+          bytes: length * ELEMENT_BYTES,
+          aliases: template === "continue" && isWhole ? (from[0]?.tensor ?? null) : null,
+        },
       ],
       workspaceBytes: Math.floor(of * 3) * 100,
     };
@@ -178,7 +196,8 @@ export class RandomMaster {
     if (source === destination) return { tensor, transfer: null, source: -1 };
     const planned = [...this.#transfers].find(([, each]) => each.tensor === tensor && each.destination === destination);
     const transfer = planned?.[0] ?? this.#transfer++;
-    if (planned === undefined) this.#transfers.set(transfer, { tensor, source, destination, bytes: length * ELEMENT_BYTES });
+    if (planned === undefined)
+      this.#transfers.set(transfer, { tensor, source, destination, bytes: length * ELEMENT_BYTES });
     return { tensor, transfer, source };
   }
 }

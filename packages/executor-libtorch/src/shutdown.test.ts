@@ -39,7 +39,12 @@ describeNative("a process that ends with work under way", () => {
     ["in a worker that is terminated, and the process goes on", "terminate", 0, "terminated 1\nlive 0"],
   ])("ends %s", (_, way, status, out) => {
     const child = spawnSync(process.execPath, [script, way], { encoding: "utf8", timeout: 100_000 });
-    expect({ status: child.status, signal: child.signal, out: child.stdout.trim(), err: way === "throw" ? "" : child.stderr }).toEqual({
+    expect({
+      status: child.status,
+      signal: child.signal,
+      out: child.stdout.trim(),
+      err: way === "throw" ? "" : child.stderr,
+    }).toEqual({
       status,
       signal: null,
       out,

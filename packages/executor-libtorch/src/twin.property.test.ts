@@ -21,7 +21,7 @@ describeNative("the native engine under real threads does what the core does", (
   // The executor compares every start with the core's, and throws INVARIANT_BROKEN where they part.
   test.each([0, 1, 4])("whatever a master says, with a lookahead of %i", async (lookahead) => {
     let done = 0;
-    let transfers = 0; let refused = 0; let failed = 0; const kinds: Record<string, number> = {};
+    let transfers = 0;
     await fc.assert(
       fc.asyncProperty(batches, async (said) => {
         const executor = libtorchExecutor({ lookahead });
@@ -45,13 +45,11 @@ describeNative("the native engine under real threads does what the core does", (
         expect(executor.memory().map(({ usedBytes }) => usedBytes)).toEqual([0, 0, 0]);
         done += master.events.filter(({ type }) => type === "operatorDone").length;
         transfers += master.events.filter(({ type }) => type === "transferDone").length;
-        refused += master.refused; for (const e of master.events) kinds[e.type + ('cause' in e ? e.cause : '')] = (kinds[e.type + ('cause' in e ? e.cause : '')] ?? 0) + 1;
         executor.close();
       }),
       { numRuns: 40 },
     );
     // It is about something.
-    console.log(lookahead, done, transfers, refused, failed, kinds);
     expect(done).toBeGreaterThan(100);
     expect(transfers).toBeGreaterThan(5);
   });

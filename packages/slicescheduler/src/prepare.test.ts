@@ -16,7 +16,8 @@ function world() {
     outputs: {},
     partitions: [{ name: "a", accelerators: ["a"], layout: [0] }],
   });
-  const issues = () => execute.mock.calls.flatMap(([instructions]) => instructions.filter(({ type }) => type === "issue"));
+  const issues = () =>
+    execute.mock.calls.flatMap(([instructions]) => instructions.filter(({ type }) => type === "issue"));
   return { time, scheduler, template, issues };
 }
 

@@ -24,7 +24,7 @@ function offered(...words: string[]): string[] {
     `COMP_WORDS=(slicescheduler ${words.map((word) => `'${word}'`).join(" ")})`,
     `COMP_CWORD=${words.length}`,
     "_slicescheduler",
-    'printf "%s\\n" "${COMPREPLY[@]}"'.replaceAll("\\$", "$"),
+    `printf "%s\\n" "\${COMPREPLY[@]}"`,
   ].join("\n");
   const { stdout, stderr, status } = spawnSync(shell ?? "bash", ["--norc", "-c", script], {
     cwd: dir,

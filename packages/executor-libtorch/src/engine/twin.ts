@@ -178,7 +178,10 @@ export class Twin {
 
   /** One entry of the log. */
   #hear(at: number): void {
-    const [kind, number = 0, atNs = 0, first = 0, second = 0, third = 0, fourth = 0] = this.#log.subarray(at, at + LOG_STRIDE);
+    const [kind, number = 0, atNs = 0, first = 0, second = 0, third = 0, fourth = 0] = this.#log.subarray(
+      at,
+      at + LOG_STRIDE,
+    );
     this.#nowNs = Math.max(this.#nowNs, atNs);
     if (kind === LOG.started) this.#hearStart(number);
     else if (kind === LOG.done) {
@@ -238,7 +241,9 @@ export class Twin {
     if (action.type !== "deliver") return action.type === "startOperator";
     const { event } = action;
     return (
-      event.type === "operatorFailed" && event.cause === "outOfMemory" && this.#issues.get(event.issueNumber) !== undefined
+      event.type === "operatorFailed" &&
+      event.cause === "outOfMemory" &&
+      this.#issues.get(event.issueNumber) !== undefined
     );
   }
 
@@ -291,7 +296,7 @@ export class Twin {
     for (const [issueNumber, issue] of this.#issues) {
       if (issue.accelerator !== accelerator) continue;
       this.#issues.delete(issueNumber);
-      }
+    }
     this.#batch.lose(accelerator);
   }
 

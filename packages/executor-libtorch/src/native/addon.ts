@@ -3,7 +3,13 @@ import { constants } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { LibtorchError } from "../programs/errors.ts";
-import type { NativeHostTensor, NativeProgram, NativeRuntime, NativeTensor, NativeWeights } from "../programs/native-runtime.ts";
+import type {
+  NativeHostTensor,
+  NativeProgram,
+  NativeRuntime,
+  NativeTensor,
+  NativeWeights,
+} from "../programs/native-runtime.ts";
 
 /** One accelerator, as the engine is made with it. */
 export interface NativeAccelerator {
@@ -91,7 +97,8 @@ export interface NativeAddon extends NativeRuntime {
   nowNs(): number;
 }
 
-const SETUP = "npm run setup:libtorch (in this repository), or npx slicescheduler-setup-libtorch where the package is installed";
+const SETUP =
+  "npm run setup:libtorch (in this repository), or npx slicescheduler-setup-libtorch where the package is installed";
 
 type Found = { readonly addon: NativeAddon } | { readonly why: string; readonly cause?: unknown };
 

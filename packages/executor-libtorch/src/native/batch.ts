@@ -52,7 +52,9 @@ export class Batch {
   }
 
   /** One that needs nothing beside itself. */
-  plain(instruction: Exclude<ExecutorInstruction, { type: "registerTemplate" | "loadWeights" | "issue" | "giveUp" }>): void {
+  plain(
+    instruction: Exclude<ExecutorInstruction, { type: "registerTemplate" | "loadWeights" | "issue" | "giveUp" }>,
+  ): void {
     const { type } = instruction;
     switch (type) {
       case "activate":

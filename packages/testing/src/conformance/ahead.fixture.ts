@@ -1,4 +1,9 @@
-import { type ExecutorEvent, type ExecutorManifest, type IssueInstruction, virtualExecutor } from "@slicescheduler/executor";
+import {
+  type ExecutorEvent,
+  type ExecutorManifest,
+  type IssueInstruction,
+  virtualExecutor,
+} from "@slicescheduler/executor";
 import { relayedExecutor } from "../relayed-executor.ts";
 import type { ConformanceBackend } from "./types.ts";
 import { virtualBackend } from "./virtual-backend.fixture.ts";
@@ -18,7 +23,9 @@ export const aheadManifest: ExecutorManifest = {
  * The virtual executor, whose events are some steps behind what it does.
  * @param change What becomes of an issue on its way to it. Default: nothing.
  */
-export function aheadBackend(change: (issue: IssueInstruction) => IssueInstruction = (issue) => issue): ConformanceBackend {
+export function aheadBackend(
+  change: (issue: IssueInstruction) => IssueInstruction = (issue) => issue,
+): ConformanceBackend {
   const backend = virtualBackend();
   const line: ExecutorEvent[] = [];
   const held = new Set<number>();
@@ -26,8 +33,7 @@ export function aheadBackend(change: (issue: IssueInstruction) => IssueInstructi
   /** An operator that is held runs: time stands still. */
   let isHeld = false;
   const executor = relayedExecutor(backend.executor, {
-    execute: (instructions, pass) =>
-      pass(instructions.map((each) => (each.type === "issue" ? change(each) : each))),
+    execute: (instructions, pass) => pass(instructions.map((each) => (each.type === "issue" ? change(each) : each))),
     deliver: (event, pass) => {
       hand = pass;
       line.push(event);
@@ -52,5 +58,11 @@ export function aheadBackend(change: (issue: IssueInstruction) => IssueInstructi
     };
   };
   const { failOperator, failTransfer } = backend;
-  return { executor: { ...executor, manifest: aheadManifest }, step, holdOperator, ...(failOperator && { failOperator }), ...(failTransfer && { failTransfer }) };
+  return {
+    executor: { ...executor, manifest: aheadManifest },
+    step,
+    holdOperator,
+    ...(failOperator && { failOperator }),
+    ...(failTransfer && { failTransfer }),
+  };
 }

@@ -140,7 +140,8 @@ export class Scene {
   /** Answers an event from within its delivery, once. */
   when(key: EventKey, answer: () => readonly ExecutorInstruction[]): void {
     const [type, subject] = key;
-    const isToWait = this.settings.manifest.runsAhead === true && type === "operatorStarted" && typeof subject === "number";
+    const isToWait =
+      this.settings.manifest.runsAhead === true && type === "operatorStarted" && typeof subject === "number";
     this.#answers.push({ key, answer, letGo: isToWait ? this.backend.holdOperator?.(subject) : undefined });
   }
 

@@ -2,9 +2,9 @@ import { RealTime, SimulatedTime, virtualExecutor } from "@slicescheduler/execut
 import { describe, expect, test } from "vitest";
 import { unitOf } from "../hash.ts";
 import { type Relay, relayedExecutor } from "../relayed-executor.ts";
+import { aheadBackend, aheadManifest } from "./ahead.fixture.ts";
 import { PlainBackend } from "./plain/backend.fixture.ts";
 import { runExecutorConformance } from "./suite.ts";
-import { aheadBackend, aheadManifest } from "./ahead.fixture.ts";
 import { virtualBackend } from "./virtual-backend.fixture.ts";
 
 const { manifest } = virtualExecutor({ seed: 1 });
@@ -47,8 +47,14 @@ describe("a backend that runs ahead of its events", () => {
 test("a backend that runs ahead without saying so is found out", async () => {
   const bodies = new Map<string, () => Promise<void>>();
   const silent = { ...aheadManifest, runsAhead: false };
-  runExecutorConformance({ test: (name, body) => bodies.set(name, body), manifest: silent, create: () => aheadBackend() });
-  const answered = bodies.get("events: what a master answers to an event counts before anything starts at that instant");
+  runExecutorConformance({
+    test: (name, body) => bodies.set(name, body),
+    manifest: silent,
+    create: () => aheadBackend(),
+  });
+  const answered = bodies.get(
+    "events: what a master answers to an event counts before anything starts at that instant",
+  );
   await expect(answered?.()).rejects.toThrow(/operatorStarted/);
 });
 

@@ -1,8 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { runWorld, worlds } from "../../test/world.ts";
-import { RunRecordInvalidError } from "../errors.ts";
+import { RunRecordInvalidError, TimelineError } from "../errors.ts";
+import { textGantt } from "../gantt/text-gantt.ts";
 import type { RunRecord } from "../run-record.ts";
+import { chromeTrace } from "../trace/chrome-trace.ts";
 import { ByteReader } from "./byte-reader.ts";
 import { ByteWriter } from "./byte-writer.ts";
 import { crc32 } from "./crc32.ts";
@@ -30,6 +32,16 @@ function decoded(bytes: Uint8Array): RunRecord | RunRecordInvalidError {
   } catch (error) {
     expect(error).toBeInstanceOf(RunRecordInvalidError);
     return error as RunRecordInvalidError;
+  }
+}
+
+/** Whatever a file says, it can be drawn and traced, or is refused in so many words. */
+function drawn(record: RunRecord): void {
+  expect([...chromeTrace(record)].length).toBeGreaterThan(0);
+  try {
+    expect(textGantt(record, { width: 60 }).length).toBeGreaterThan(0);
+  } catch (error) {
+    expect(error).toBeInstanceOf(TimelineError);
   }
 }
 
@@ -99,6 +111,7 @@ describe("files of run records", () => {
         else {
           counts.decoded++;
           expect(decodeRunRecord(encodeRunRecord(result))).toEqual(result);
+          drawn(result);
         }
       }),
       { numRuns: 2000 },

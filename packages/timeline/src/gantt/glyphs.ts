@@ -1,4 +1,4 @@
-/** A class's glyphs: for a cell that it fills, and for one that it runs in for a while. */
+/** Glyphs of a class, or of several: for a cell that it fills, and for one that it runs in for a while. */
 interface ClassGlyphs {
   readonly full: string;
   readonly part: string;
@@ -8,7 +8,7 @@ export interface GlyphSet {
   readonly classes: readonly ClassGlyphs[];
   readonly unknown: ClassGlyphs;
   /** Several classes, none of them three quarters of the busy time. */
-  readonly mixed: string;
+  readonly mixed: ClassGlyphs;
   /** Busy for less than an eighth of the cell. */
   readonly little: string;
   readonly idle: string;
@@ -25,7 +25,7 @@ export const UNICODE_GLYPHS: GlyphSet = {
     { full: "◆", part: "◇" },
   ],
   unknown: { full: "■", part: "□" },
-  mixed: "▚",
+  mixed: { full: "▚", part: "▘" },
   little: "·",
   idle: " ",
   levels: [" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"],
@@ -40,7 +40,7 @@ export const ASCII_GLYPHS: GlyphSet = {
     { full: "V", part: "v" },
   ],
   unknown: { full: "@", part: "a" },
-  mixed: "%",
+  mixed: { full: "%", part: "/" },
   little: ".",
   idle: " ",
   levels: [" ", "1", "2", "3", "4", "5", "6", "7", "8", "9"],
@@ -83,9 +83,9 @@ export function cellGlyph(
   }
   if (total === 0) return { glyph: set.idle, class: -1 };
   if (total < cellNs / 8) return { glyph: set.little, class: class_ };
-  if (most < total * 0.75) return { glyph: set.mixed, class: -1 };
-  const { full, part } = glyphsOf(set, class_, classes - 1);
-  return { glyph: total >= cellNs * 0.875 ? full : part, class: class_ };
+  const isMixed = most < total * 0.75;
+  const { full, part } = isMixed ? set.mixed : glyphsOf(set, class_, classes - 1);
+  return { glyph: total >= cellNs * 0.875 ? full : part, class: isMixed ? -1 : class_ };
 }
 
 /** The level of the most bytes in use; anything above nothing shows. */

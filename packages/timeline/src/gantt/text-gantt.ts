@@ -118,10 +118,10 @@ function legend({ record, grid, set, color, ascii }: Drawing, width: number, hbm
     return { plain: `${glyphs} ${fitted(name, Math.min(20, textColumns(name)), ascii)}`, glyphs, class_ };
   });
   const rest = [
-    `${set.mixed} several classes`,
+    `${set.mixed.full} ${set.mixed.part} several classes`,
     `${set.little} busy for less than 1/8 of the cell`,
     ...(hbm ? [`HBM: the most in use in the cell, of the capacity; ${set.over} above it`] : []),
-    `a cell is ${timeText(cellNs, cellNs, cellNs / 10, ascii)}; the first glyph of a class: busy for 7/8 of it or more`,
+    `a cell is ${timeText(cellNs, cellNs, cellNs / 10, ascii)}; the first glyph of two: busy for 7/8 of it or more`,
   ];
   const shown = [...entries.map(({ plain }) => plain), ...rest];
   return wrapped(shown, width, ascii).map((line) => {

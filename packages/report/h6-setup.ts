@@ -1,1 +1,0 @@
-import fc from "fast-check"; fc.configureGlobal({ numRuns: 3000 });
