@@ -12,6 +12,8 @@ export interface LiveRecord {
 
 /** Longest piece of an offline prompt: what an online operator may have to wait for. */
 const OFFLINE_PIECE_TOKENS = 32;
+/** Steps submitted beyond the running one: on few cores the thread that schedules may have to wait for its turn. */
+const LOOKAHEAD = 3;
 
 /** Resolves when the last request has all its tokens. */
 export async function replayLive(
@@ -48,6 +50,7 @@ async function serve(
     prompt: request.prompt,
     count: request.count,
     priority: request.class,
+    lookahead: LOOKAHEAD,
     onToken: (_token, atNs) => tokenNs.push(atNs - startNs),
     ...(partitions === undefined ? {} : { partitions }),
     ...(request.class === "offline" ? { pieceTokensMax: OFFLINE_PIECE_TOKENS } : {}),

@@ -77,7 +77,12 @@ export async function runDirect(options: DirectOptions): Promise<DirectRun> {
     compiled.set(step.program, kernel);
     return nativeStep(step, template, kernel, names);
   });
-  const found = await addon.runDirect({ device, capBytes: hbmBytes, weights: sources, steps, repeat });
+  const run = addon.runDirect({ device, capBytes: hbmBytes, weights: sources, steps, repeat });
+  const found = await run.catch((error: unknown) =>
+    withFaults("the loop", () => {
+      throw error;
+    }),
+  );
   return { ...found, fetched: found.fetched.map((tensor) => ({ name: tensor.name, ...fromNative(tensor) })) };
 }
 

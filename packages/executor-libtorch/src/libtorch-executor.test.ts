@@ -85,6 +85,9 @@ describeNative("the libtorch executor", () => {
     scheduler.close();
   });
 
+});
+
+describeNative("the libtorch executor's data and memory", () => {
   test("host data are given for an instance before it runs, and its weights are there", async () => {
     const tensors = { scale: { shape: [1], dtype: "float64", fill: 3 } } as const;
     const { executor, scheduler, fetched } = world({ weights: { three: { seed: 1, tensors } } });
@@ -142,6 +145,9 @@ describeNative("the libtorch executor", () => {
     scheduler.close();
   });
 
+});
+
+describeNative("the libtorch executor's refusals", () => {
   test("what is wrong is told when the template is registered", () => {
     const { executor, scheduler } = world();
     const register = (name: string, programs: Readonly<Record<string, Program>>) => {

@@ -97,9 +97,9 @@ class NativeExecutor implements LibtorchExecutor {
   readonly #fetched = new Map<number, NativeFetched[]>();
   readonly #done = new Map<number, readonly [IssueInstruction, Measured]>();
   #opened: Opened | null = null;
-  #isClosed = false;
-  #isDelivering = false;
-  #isContinuing = false;
+  #isClosed: boolean = false;
+  #isDelivering: boolean = false;
+  #isContinuing: boolean = false;
 
   constructor(addon: NativeAddon, options: LibtorchExecutorOptions) {
     this.#addon = addon;

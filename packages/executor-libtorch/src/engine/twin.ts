@@ -61,7 +61,7 @@ export class Twin {
   readonly #isEmptied: boolean[];
   readonly #returns = new Set<number>();
   #nowNs = 0;
-  #isLocked = false;
+  #isLocked: boolean = false;
 
   constructor(options: TwinOptions) {
     this.#options = options;

@@ -1,3 +1,4 @@
+// biome-ignore lint/correctness/noUndeclaredDependencies: the tests' own tool.
 import { describe } from "vitest";
 import { libtorchAvailable } from "./addon.ts";
 

@@ -21,14 +21,12 @@ const INPUTS = 2;
 
 const steps = fc.array(fc.record({ op: fc.constantFrom(...OPS), left: fc.nat(), right: fc.nat() }), { maxLength: 20 });
 const outputs = fc.array(fc.nat(), { minLength: 1, maxLength: 4 });
-const inputs = fc
-  .integer({ min: 1, max: 4 })
-  .chain((length) =>
-    fc.array(fc.array(fc.integer(), { minLength: length, maxLength: length }), {
-      minLength: INPUTS,
-      maxLength: INPUTS,
-    }),
-  );
+const inputs = fc.integer({ min: 1, max: 4 }).chain((length) =>
+  fc.array(fc.array(fc.integer(), { minLength: length, maxLength: length }), {
+    minLength: INPUTS,
+    maxLength: INPUTS,
+  }),
+);
 
 /** A program, and the slow and obvious account of it: tensors as plain arrays, each with what reads it last. */
 class Twin {

@@ -19,6 +19,23 @@ const run = (...calls: readonly Call[]) =>
   runTrial({ program: { calls, outputs: [y] }, inputs: pair, outputs: { y: pair.x }, values: [floats([1, 2])] });
 const numbersOf = (...calls: readonly Call[]) => [...(run(...calls).outputs[0]?.data ?? [])];
 
+const WRONG: readonly [string, Call, string, RegExp][] = [
+  ["an unknown operator", call("aten::soft_max", [{ input: 0 }]), "UNKNOWN_OPERATOR", /aten::softmax/],
+  ["an overload left out", call("aten::add", [{ input: 0 }, 1]), "UNKNOWN_OPERATOR", /aten::add\.Scalar/],
+  ["an argument of another type", call("aten::relu", ["x"]), "WRONG_ARGUMENT", /takes Tensor.*schema: aten::relu/],
+  ["an argument too few", call("aten::mm", [{ input: 0 }]), "WRONG_ARGUMENT", /"mat2" is missing/],
+  [
+    "an argument of an unknown name",
+    call("aten::relu", [{ input: 0 }], { inplace: true }),
+    "WRONG_ARGUMENT",
+    /"inplace"/,
+  ],
+  ["a value that is none", call("aten::relu", [{ value: "x" }]), "PROGRAM_INVALID", /"x"/],
+  ["writing to what is read", call("aten::relu_", [{ input: 0 }]), "WRONG_ARGUMENT", /no output aliases/],
+  ["a kernel that throws", call("aten::mm", [{ input: 0 }, { input: 0 }]), "OPERATOR_FAILED", /call 0, aten::mm/],
+  ["a result of another shape", call("aten::sum", [{ input: 0 }]), "OUTPUT_MISMATCH", /float32 \[2\] is declared/],
+];
+
 describeNative("programs on LibTorch", () => {
   test("compute what their calls say, with arguments of every kind", () => {
     const x = { input: 0 };
@@ -64,22 +81,7 @@ describeNative("programs on LibTorch", () => {
     expect(() => runTrial({ ...trial, capBytes: 3999 })).toThrow(/4000 bytes asked for, 0 of 3999 in use/);
   });
 
-  test.each<[string, Call, string, RegExp]>([
-    ["an unknown operator", call("aten::soft_max", [{ input: 0 }]), "UNKNOWN_OPERATOR", /aten::softmax/],
-    ["an overload left out", call("aten::add", [{ input: 0 }, 1]), "UNKNOWN_OPERATOR", /aten::add\.Scalar/],
-    ["an argument of another type", call("aten::relu", ["x"]), "WRONG_ARGUMENT", /takes Tensor.*schema: aten::relu/],
-    ["an argument too few", call("aten::mm", [{ input: 0 }]), "WRONG_ARGUMENT", /"mat2" is missing/],
-    [
-      "an argument of an unknown name",
-      call("aten::relu", [{ input: 0 }], { inplace: true }),
-      "WRONG_ARGUMENT",
-      /"inplace"/,
-    ],
-    ["a value that is none", call("aten::relu", [{ value: "x" }]), "PROGRAM_INVALID", /"x"/],
-    ["writing to what is read", call("aten::relu_", [{ input: 0 }]), "WRONG_ARGUMENT", /no output aliases/],
-    ["a kernel that throws", call("aten::mm", [{ input: 0 }, { input: 0 }]), "OPERATOR_FAILED", /call 0, aten::mm/],
-    ["a result of another shape", call("aten::sum", [{ input: 0 }]), "OUTPUT_MISMATCH", /float32 \[2\] is declared/],
-  ])("%s is a typed error", (_, wrong, code, message) => {
+  test.each(WRONG)("%s is a typed error", (_, wrong, code, message) => {
     expect(() => run(wrong)).toThrow(expect.objectContaining({ code }));
     expect(() => run(wrong)).toThrow(message);
   });

@@ -51,12 +51,12 @@ describe("textGantt", () => {
       a2 │█████████·                                        │ 18%
       HBM│▂▂▂▂▂▂▂▂▂▂▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁│
 
-      █ ▄ online   ▒ ░ offline   ▚ several classes
+      █ ▄ online   ▒ ░ offline   ▚ ▘ several classes
       · busy for less than 1/8 of the cell
       HBM: the most in use in the cell, of the capacity; ! above
       it
-      a cell is 100 ns; the first glyph of a class: busy for 7/8
-      of it or more
+      a cell is 100 ns; the first glyph of two: busy for 7/8 of it
+      or more
       "
     `);
     expect(textGantt(record, { width: 60, ascii: true, hbm: false })).toMatchInlineSnapshot(`
@@ -65,10 +65,10 @@ describe("textGantt", () => {
       a1 |                                   oOOOOOOOOOOOOOO| 29%
       a2 |#########.                                        | 18%
 
-      # + online   O o offline   % several classes
+      # + online   O o offline   % / several classes
       . busy for less than 1/8 of the cell
-      a cell is 100 ns; the first glyph of a class: busy for 7/8
-      of it or more
+      a cell is 100 ns; the first glyph of two: busy for 7/8 of it
+      or more
       "
     `);
   });

@@ -1,0 +1,69 @@
+import { expect, test } from "vitest";
+import { type DirectStep, runDirect } from "./direct.ts";
+import { describeNative } from "./native/describe-native.fixture.ts";
+
+const cluster = { accelerators: [{ name: "a", kind: "cpu", hbmBytes: 1 << 20 }] };
+const row = { shape: ["count"], dtype: "float64" } as const;
+const template = {
+  name: "grow",
+  symbols: ["count"],
+  inputs: { before: row },
+  external: { more: row },
+  operators: [
+    { name: "start", inputs: ["more", "before"], outputs: { out: row }, weights: { w: 8 } },
+    { name: "double", inputs: ["start.out"], outputs: { out: row } },
+  ],
+  outputs: {},
+  partitions: [{ name: "a", accelerators: ["a"], layout: [0, 0] }],
+} as const;
+const symbols = { count: 3 };
+const start: DirectStep = {
+  template,
+  operator: "start",
+  program: {
+    calls: [
+      { feed: "more", results: ["more"] },
+      { op: "aten::mul.Tensor", args: [{ value: "more" }, { weight: "w" }], results: ["out"] },
+    ],
+    outputs: [{ value: "out" }],
+  },
+  symbols,
+  inputs: [null],
+  outputs: [0],
+  feeds: { more: { dtype: "float64", shape: [3], data: Float64Array.of(1, 2, 3) } },
+};
+const double: DirectStep = {
+  template,
+  operator: "double",
+  program: {
+    calls: [
+      { op: "aten::add.Tensor", args: [{ input: 0 }, { input: 0 }], results: ["out"] },
+      { fetch: "out", args: [{ value: "out" }] },
+    ],
+    outputs: [{ value: "out" }],
+  },
+  symbols,
+  inputs: [0],
+  outputs: [1],
+  drop: [0],
+};
+const weights = { w: { seed: 1, tensors: { w: { shape: [1], dtype: "float64", fill: 5 } } } } as const;
+
+describeNative("a direct loop", () => {
+  test("runs steps with weights, host data and results of earlier steps, and measures them", async () => {
+    const run = await runDirect({ cluster, weights, steps: [start, double], repeat: 3 });
+    expect(run.loopNs).toHaveLength(3);
+    expect(run.fetched.map(({ name, data }) => [name, Array.from(data, Number)])).toEqual([["out", [10, 20, 30]]]);
+    const steps = run.stepNs.reduce((sum, ns) => sum + ns, 0);
+    expect(steps).toBeGreaterThan(0);
+    expect(steps).toBeLessThanOrEqual(run.loopNs[2] ?? 0);
+    expect(run.peakBytes.every((bytes) => bytes >= 24)).toBe(true);
+  });
+
+  test("rejects with what its programs and weights throw", async () => {
+    await expect(runDirect({ cluster, weights, hbmBytes: 40, steps: [start, double] })).rejects.toMatchObject({ code: "OUT_OF_MEMORY" });
+    const nameless = { ...double, program: { calls: [{ op: "aten::nothing" }], outputs: [0] } };
+    await expect(runDirect({ cluster, steps: [nameless] })).rejects.toMatchObject({ code: "UNKNOWN_OPERATOR" });
+    await expect(runDirect({ cluster, steps: [{ ...start, feeds: {} }] })).rejects.toMatchObject({ code: "WEIGHTS_MISSING" });
+  });
+});
