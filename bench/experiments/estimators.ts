@@ -67,7 +67,7 @@ class Run {
   readonly #expected = new Map<number, Expected>();
   /** Of the next transfer; null where none is expected. */
   #expectedTransferNs: number | null = null;
-  #counts = false;
+  #counts: boolean = false;
 
   constructor() {
     const names = this.#spec.accelerators.map(({ name }) => name) as [string, string];

@@ -56,13 +56,13 @@ export const measure: Measure = async (args) => {
     let differing = 0;
     for (let round = 0; round < numberOf("--rounds", 3); round++) {
       const requests = drawRequests(load, numberOf("--seed", 1) + round);
-      const played: LiveRecord[][] = [];
+      const played: (readonly LiveRecord[])[] = [];
       for (const side of round % 2 === 0 ? [base, ours] : [ours, base]) {
         const before = performance.eventLoopUtilization();
-        const records = await replayLive(side.service, side.policy, requests);
+        const play = await replayLive(side.service, side.policy, requests);
         const { utilization } = performance.eventLoopUtilization(before);
-        played.push(records);
-        side.rounds.push({ ...figuresOf(records, windowNs), threadBusy: utilization });
+        played.push(play.records);
+        side.rounds.push({ ...figuresOf(play, windowNs), threadBusy: utilization });
       }
       differing += differingTokens(played);
     }
@@ -91,8 +91,8 @@ async function warmUp({ policy, service }: Side): Promise<{ online: number; offl
     const { promptTokens, outputTokens } = kind === "online" ? ONLINE : OFFLINE;
     const prompt = Array.from({ length: middle(promptTokens) }, (_, i) => (31 * i) % shape.vocabulary);
     const request: LiveRequest = { tenant: 0, class: kind, arrivalNs: 0, prompt, count: middle(outputTokens) };
-    const [record] = await replayLive(service, { ...policy, takesOffline: true }, [request]);
-    return record?.tokenNs.at(-1) ?? Number.NaN;
+    const { records } = await replayLive(service, { ...policy, takesOffline: true }, [request]);
+    return records[0]?.tokenNs.at(-1) ?? Number.NaN;
   };
   const times = { online: [] as number[], offline: [] as number[] };
   for (let i = 0; i < WARM_UPS; i++) {

@@ -167,7 +167,8 @@ export class LlamaService {
     { before, isLast, capacity }: { before: InstanceHandle | undefined; isLast: boolean; capacity: number },
   ): InstanceHandle {
     const { tokens, past } = step;
-    const common = { request, retain: isLast ? [] : (["kv", "token"] as const) };
+    const { label = "" } = generation;
+    const common = { request, label, retain: isLast ? [] : (["kv", "token"] as const) };
     const ids = BigInt64Array.from(generation.prompt.slice(past, past + tokens), BigInt);
     const prepare = (instance: number) =>
       this.executor.feed(instance, "prompt", { dtype: "int64", shape: [tokens], data: ids });

@@ -1,5 +1,5 @@
 import { type Percentiles, percentiles } from "@slicescheduler/workloads";
-import type { LiveRecord } from "./replay.ts";
+import type { LivePlay, LiveRecord } from "./replay.ts";
 import { median } from "./statistics.ts";
 
 export interface LiveFigures {
@@ -9,6 +9,8 @@ export interface LiveFigures {
   readonly ttftMs: Percentiles | null;
   /** Of online requests with two tokens or more. */
   readonly tpotMs: Percentiles | null;
+  /** Of each operator of an online decode step. */
+  readonly decodeOperatorMs: Percentiles | null;
   readonly onlineCompleted: number;
   readonly offlineOffered: number;
   readonly offlineCompleted: number;
@@ -17,7 +19,7 @@ export interface LiveFigures {
 }
 
 /** What was completed within the window counts for throughput; latencies are of all online requests. */
-export function figuresOf(records: readonly LiveRecord[], windowNs: number): Omit<LiveFigures, "threadBusy"> {
+export function figuresOf({ records, decodeOperatorNs }: LivePlay, windowNs: number): Omit<LiveFigures, "threadBusy"> {
   const online = records.filter(({ request }) => request.class === "online");
   const offline = records.filter(({ request }) => request.class === "offline");
   const within = (tokenNs: readonly number[]) => tokenNs.filter((atNs) => atNs <= windowNs).length;
@@ -35,6 +37,7 @@ export function figuresOf(records: readonly LiveRecord[], windowNs: number): Omi
     tokensPerSecond: tokens / (windowNs / 1e9),
     ttftMs: percentiles(ttft),
     tpotMs: percentiles(tpot),
+    decodeOperatorMs: percentiles(decodeOperatorNs.map((ns) => ns / 1e6)),
     onlineCompleted: completed(online),
     offlineOffered: offline.length,
     offlineCompleted: completed(offline),
@@ -55,6 +58,7 @@ export function overRounds(rounds: readonly LiveFigures[]): LiveFigures {
     tokensPerSecond: of((round) => round.tokensPerSecond),
     ttftMs: spread((round) => round.ttftMs),
     tpotMs: spread((round) => round.tpotMs),
+    decodeOperatorMs: spread((round) => round.decodeOperatorMs),
     onlineCompleted: sum((round) => round.onlineCompleted),
     offlineOffered: sum((round) => round.offlineOffered),
     offlineCompleted: sum((round) => round.offlineCompleted),

@@ -42,7 +42,7 @@ export function report(run: LiveRun) {
     `${machine(accelerators)} of ${run.hbmBytes / 1e6} MB, and one thread that schedules; ${run.ours.rounds.length} rounds of ${load.windowNs / 1e9} s each way, in turns`,
     `online: ${load.tenants} instances, ${load.onlinePerTenantPerSecond.toFixed(2)} requests/s each (alone ${ms(aloneNs.online)}); ` +
       `offline: ${load.offlinePerSecond.toFixed(2)} requests/s (alone ${ms(aloneNs.offline)})`,
-    "policy            requests/s   tokens/s   TTFT p50 / p99 ms   TPOT p50 / p99 ms   offline done   peak MB   out of memory   thread busy",
+    "policy            requests/s   tokens/s   TTFT p50 / p99 ms   TPOT p50 / p99 ms   decode operator p50 / p99 ms   offline done   peak MB   out of memory   thread busy",
     ...sides.map(({ policy }) => rowOf(policy.name, policies[policy.name] as Result)),
     `slicescheduler ÷ static-online, median of rounds (least … most): ${Object.entries(ratios).map(ratioText).join(", ")}`,
     `online requests whose tokens differ between the two: ${differing}; ` +
@@ -67,7 +67,7 @@ function rowOf(name: string, it: Result): string {
   const offline = `${it.offlineCompleted} of ${it.offlineOffered}`.padStart(15);
   const peakMb = (Math.max(...it.peakHbmBytes) / 1e6).toFixed(1).padStart(10);
   const busy = `${(100 * it.threadBusy).toFixed(0)} %`.padStart(14);
-  return `${name.padEnd(16)}${throughput}${both(it.ttftMs)}${both(it.tpotMs)}${offline}${peakMb}${String(it.overCapacity).padStart(16)}${busy}`;
+  return `${name.padEnd(16)}${throughput}${both(it.ttftMs)}${both(it.tpotMs)}${both(it.decodeOperatorMs).padStart(31)}${offline}${peakMb}${String(it.overCapacity).padStart(16)}${busy}`;
 }
 
 /** Round by round, since both met the same arrivals and much the same machine. */
@@ -85,6 +85,7 @@ function ratiosOf({ base, ours }: LiveRun): Readonly<Record<string, Ratio>> {
     ttftP50: ratio((it) => it.ttftMs?.p50),
     ttftP99: ratio((it) => it.ttftMs?.p99),
     tpotP50: ratio((it) => it.tpotMs?.p50),
+    decodeOperatorP50: ratio((it) => it.decodeOperatorMs?.p50),
   };
 }
 

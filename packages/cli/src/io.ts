@@ -23,12 +23,11 @@ const columnsWhereUnknown = 100;
 
 /** The process this runs in. Colours are off where stdout is no terminal, and where `NO_COLOR` is set to anything. */
 export function processIo(): Io {
-  const noColor = process.env["NO_COLOR"] ?? "";
   return {
     out: (text) => void process.stdout.write(text),
     err: (text) => void process.stderr.write(text),
     errIsTerminal: process.stderr.isTTY === true,
-    useColor: process.stdout.isTTY === true && noColor === "",
+    useColor: wantsColor(process.stdout.isTTY === true, process.env["NO_COLOR"]),
     columns: process.stdout.columns ?? process.stderr.columns ?? columnsWhereUnknown,
     cwd: process.cwd(),
     env: process.env,
@@ -53,4 +52,9 @@ export function processIo(): Io {
       };
     },
   };
+}
+
+/** By the convention of no-color.org: an empty `NO_COLOR` is none. */
+export function wantsColor(isTerminal: boolean, noColor: string | undefined): boolean {
+  return isTerminal && (noColor ?? "") === "";
 }

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ReplayCheckError } from "@slicescheduler/workloads";
 import { afterAll, describe, expect, test } from "vitest";
+import { wantsColor } from "./io.ts";
 import { fakeReplay, neverReplay, runMain } from "./main.fixture.ts";
 import type { Replay } from "./replay/command.ts";
 
@@ -211,6 +212,31 @@ describe("bad input: one line on stderr, exit code 2, nothing replayed", () => {
     expect(err).not.toContain("    at ");
     expect(code).toBe(2);
     expect(out).toBe("");
+  });
+});
+
+describe("terminals", () => {
+  const args = ["--minutes", "5", "--policy", "slicescheduler"];
+  const erase = "\r\u001b[K";
+
+  test("a bar that is rewritten where stderr is a terminal, and taken away; nothing elsewhere", async () => {
+    const { err } = await runMain(args, { replay: fakeReplay, errIsTerminal: true });
+    expect(err).toContain(erase);
+    expect(err).toMatch(/slicescheduler █+░+ +20 % {2}2 of 3 requests done/);
+    expect(err.lastIndexOf(erase)).toBeGreaterThan(err.lastIndexOf("░"));
+    const elsewhere = (await runMain(args, { replay: fakeReplay })).err;
+    for (const mark of ["░", "\r", "\u001b"]) expect(elsewhere).not.toContain(mark);
+  });
+
+  test("colours only where they are wanted, never in JSON", async () => {
+    expect((await runMain(args, { replay: fakeReplay, useColor: true })).out).toContain("\u001b[1m");
+    expect((await runMain([...args, "--json"], { replay: fakeReplay, useColor: true })).out).not.toContain("\u001b");
+    expect([
+      wantsColor(true, undefined),
+      wantsColor(true, ""),
+      wantsColor(true, "1"),
+      wantsColor(false, undefined),
+    ]).toEqual([true, true, false, false]);
   });
 });
 

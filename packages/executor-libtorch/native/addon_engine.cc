@@ -35,6 +35,8 @@ void checkWeights(std::uint64_t bytes, std::uint64_t declaredBytes) {
                                          "; declare what they take");
 }
 
+constexpr std::size_t LOG_STRIDE = 8;
+
 /** The engine as JavaScript has it. All of it is called from the thread of its environment. */
 class EngineWrap : public Napi::ObjectWrap<EngineWrap> {
  public:
@@ -115,51 +117,55 @@ class EngineWrap : public Napi::ObjectWrap<EngineWrap> {
     return body(engine());
   }
 
-  /** drain(into: Float64Array): number of entries, of 7 numbers each. */
+  /** drain(into: Float64Array): number of entries, of 8 numbers each. */
   Napi::Value drain(const Napi::CallbackInfo& info) {
     return guarded(info.Env(), [&]() -> Napi::Value {
       auto into = info[0].As<Napi::Float64Array>();
-      static_assert(sizeof(LogEntry) == 7 * sizeof(double), "the log is read as doubles");
+      static_assert(sizeof(LogEntry) == LOG_STRIDE * sizeof(double), "the log is read as doubles");
       auto* entries = static_cast<LogEntry*>(static_cast<void*>(into.Data()));
-      const std::size_t most = into.ElementLength() / 7;
+      const std::size_t most = into.ElementLength() / LOG_STRIDE;
       const std::size_t count = locked([&](Engine& it) { return it.drain(entries, most); });
       return Napi::Number::New(info.Env(), static_cast<double>(count));
     });
   }
 
+  /** lock(): entries in the log. */
   Napi::Value lock(const Napi::CallbackInfo& info) {
     return guarded(info.Env(), [&]() -> Napi::Value {
       if (isLocked_) throw Fault("INVARIANT_BROKEN", "the native engine is locked already; a bug of this package");
       engine().lock();
       isLocked_ = true;
-      return info.Env().Undefined();
+      return Napi::Number::New(info.Env(), static_cast<double>(engine().logged()));
     });
   }
 
   Napi::Value unlock(const Napi::CallbackInfo& info) {
     return guarded(info.Env(), [&]() -> Napi::Value {
-      if (!isLocked_) return info.Env().Undefined();
-      // The process lives as long as something is under way.
-      const bool isBusy = engine().inFlight();
-      isLocked_ = false;
-      engine().unlock();
-      if (isBusy != isBusy_) {
-        if (isBusy) doorbell_.Ref(info.Env());
-        else doorbell_.Unref(info.Env());
-      }
-      isBusy_ = isBusy;
+      if (isLocked_) giveBack(info.Env());
       return info.Env().Undefined();
     });
   }
 
-  /** commit(batch: Float64Array, length, nowNs, startsIdle); locked. */
+  /** The process lives as long as something is under way. */
+  void giveBack(Napi::Env env) {
+    const bool isBusy = engine().inFlight();
+    isLocked_ = false;
+    engine().unlock();
+    if (isBusy && !isBusy_) doorbell_.Ref(env);
+    if (!isBusy && isBusy_) doorbell_.Unref(env);
+    isBusy_ = isBusy;
+  }
+
+  /** commit(batch: Float64Array, length, nowNs, startsIdle, unlocks): entries in the log; locked. */
   Napi::Value commit(const Napi::CallbackInfo& info) {
     return guarded(info.Env(), [&]() -> Napi::Value {
       auto batch = info[0].As<Napi::Float64Array>();
       const double nowNs = info[2].As<Napi::Number>().DoubleValue();
       carryOut(engine(), batch.Data(), static_cast<std::size_t>(wholeOf(info[1])), nowNs);
       if (info[3].ToBoolean().Value()) engine().startIdle(nowNs);
-      return info.Env().Undefined();
+      const auto logged = static_cast<double>(engine().logged());
+      if (info[4].ToBoolean().Value()) giveBack(info.Env());
+      return Napi::Number::New(info.Env(), logged);
     });
   }
 
@@ -242,7 +248,13 @@ class EngineWrap : public Napi::ObjectWrap<EngineWrap> {
       const int accelerator = indexOf(info[1]);
       const at::Tensor value = locked([&](Engine& it) { return it.value(wholeOf(info[0]), accelerator); });
       if (!value.defined()) return info.Env().Undefined();
-      return tensorToJs(info.Env(), toHost(value, engine().device(accelerator)));
+      Device& device = engine().device(accelerator);
+      at::Tensor onHost;
+      {
+        const auto scope = device.enter();
+        onHost = toHost(value, device);
+      }
+      return tensorToJs(info.Env(), onHost);
     });
   }
 
@@ -272,12 +284,14 @@ class EngineWrap : public Napi::ObjectWrap<EngineWrap> {
     });
   }
 
-  /** memory(accelerator): what its device counts: { usedBytes, capBytes, blocks }. */
+  /** memory(accelerator): what its device counts: { usedBytes, peakBytes, capBytes, blocks }. */
   Napi::Value memory(const Napi::CallbackInfo& info) {
     return guarded(info.Env(), [&]() -> Napi::Value {
-      const MemoryPool& pool = engine().device(indexOf(info[0])).memory();
+      const int accelerator = indexOf(info[0]);
+      const MemoryPool& pool = engine().device(accelerator).memory();
       auto found = Napi::Object::New(info.Env());
       found.Set("usedBytes", static_cast<double>(pool.usedBytes()));
+      found.Set("peakBytes", static_cast<double>(locked([&](Engine& it) { return it.peakBytes(accelerator); })));
       found.Set("capBytes", static_cast<double>(pool.capBytes()));
       found.Set("blocks", static_cast<double>(pool.blocks()));
       return found;

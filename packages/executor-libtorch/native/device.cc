@@ -95,15 +95,11 @@ void copyFromHost(const void* data, std::size_t bytes, const at::Tensor& destina
 }
 
 at::Tensor toHost(const at::Tensor& tensor, Device& device) {
-  const at::Tensor source = tensor.contiguous();
   PoolScope host(nullptr);
-  at::Tensor copy = at::empty(source.sizes(), source.options().device(at::kCPU));
-  if (source.nbytes() == 0) return copy;
-  if (device.target().is_cpu()) {
-    std::memcpy(copy.data_ptr(), source.data_ptr(), source.nbytes());
-  } else {
-    cudaCopyToHost(source, copy.data_ptr());
-  }
+  at::Tensor copy = at::empty(tensor.sizes(), tensor.options().device(at::kCPU));
+  if (tensor.numel() == 0) return copy;
+  if (device.target().is_cpu()) copy.copy_(tensor);
+  else cudaCopyToHost(tensor.contiguous(), copy.data_ptr());
   return copy;
 }
 

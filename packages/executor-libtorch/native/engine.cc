@@ -77,6 +77,11 @@ Fault Engine::takeFault(std::int64_t number) {
 
 std::vector<FetchedBy> Engine::takeFetched() { return std::exchange(fetched_, {}); }
 
+std::uint64_t Engine::peakBytes(int accelerator) const {
+  const Lane& lane = *lanes_.at(static_cast<std::size_t>(accelerator));
+  return std::max(lane.peakBytes, lane.device->memory().peakBytes());
+}
+
 bool Engine::inFlight() const { return under_ > 0 || !log_.empty(); }
 
 int Engine::addKernel(Kernel kernel) {
@@ -128,7 +133,7 @@ void Engine::begin(const std::shared_ptr<EngineOperator>& entry, double nowNs) {
   Lane& lane = *lanes_[static_cast<std::size_t>(entry->accelerator)];
   lane.started.push_back(entry);
   if (under_++ == 0) busy_.notify_one();
-  write({LogEntry::started, static_cast<double>(entry->issueNumber), nowNs, 0, 0, 0, 0});
+  write({LogEntry::started, static_cast<double>(entry->issueNumber), nowNs, 0, 0, 0, 0, 0});
   lane.wake.notify_one();
 }
 
@@ -181,12 +186,12 @@ void Engine::lose(int accelerator) {
   }
   letGo_.notify_all();
   sent_.notify_all();
-  if (lane.orphans == 0) write({LogEntry::emptied, static_cast<double>(accelerator), nowNs(), 0, 0, 0, 0});
+  if (lane.orphans == 0) write({LogEntry::emptied, static_cast<double>(accelerator), nowNs(), 0, 0, 0, 0, 0});
 }
 
 void Engine::orphanEnded(int accelerator) {
   if (--lanes_[static_cast<std::size_t>(accelerator)]->orphans > 0) return;
-  write({LogEntry::emptied, static_cast<double>(accelerator), nowNs(), 0, 0, 0, 0});
+  write({LogEntry::emptied, static_cast<double>(accelerator), nowNs(), 0, 0, 0, 0, 0});
   state_.urgent = true;
 }
 

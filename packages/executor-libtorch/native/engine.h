@@ -25,7 +25,7 @@ struct LogEntry {
   enum Kind {
     /** `number` is the issue. */
     started = 1,
-    /** a: observed ns, b: bytes of its outputs, c: its peak, d: what was declared for it. */
+    /** a: observed ns, b: bytes of its outputs, c: its peak, d: what was declared for it, e: how many tensors it fetched. */
     done = 2,
     /** a: observed ns, b: index of its fault. */
     failed = 3,
@@ -45,6 +45,7 @@ struct LogEntry {
   double b;
   double c;
   double d;
+  double e;
 };
 
 struct EngineAccelerator {
@@ -107,6 +108,9 @@ class Engine {
   Fault takeFault(std::int64_t number);
   std::vector<FetchedBy> takeFetched();
   bool hasFetched() const { return !fetched_.empty(); }
+  std::size_t logged() const { return log_.size(); }
+  /** The most that an accelerator's tensors ever took on its device. */
+  std::uint64_t peakBytes(int accelerator) const;
   /** Whether something happens or will be reported without anything more being said. */
   bool inFlight() const;
 
@@ -162,6 +166,8 @@ class Engine {
     int movesFrom = -1;
     /** Accelerators that were lost while the move was under way. */
     std::vector<int> moveLostWith;
+    /** Of the memory, before its count was last set back. */
+    std::uint64_t peakBytes = 0;
     /** Operators and moves under way that were lost with it. */
     int orphans = 0;
     std::thread worker;

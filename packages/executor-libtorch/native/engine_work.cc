@@ -108,6 +108,7 @@ void Engine::run(Lane& lane, const std::shared_ptr<EngineOperator>& entry, Lock&
   for (const auto& set : weights) invocation.weights.push_back(set.get());
   invocation.feeds = feeds.get();
   MemoryPool& memory = lane.device->memory();
+  lane.peakBytes = std::max(lane.peakBytes, memory.peakBytes());
   memory.resetPeak();
   const std::uint64_t usedBytes = memory.usedBytes();
   const std::int64_t startNs = monotonicNs();
@@ -142,11 +143,12 @@ void Engine::finish(EngineOperator& entry, Outcome outcome) {
   const double endNs = nowNs();
   const auto number = static_cast<double>(entry.issueNumber);
   if (outcome.fault) {
-    write({LogEntry::failed, number, endNs, outcome.observedNs, keepFault(std::move(*outcome.fault)), 0, 0});
+    write({LogEntry::failed, number, endNs, outcome.observedNs, keepFault(std::move(*outcome.fault)), 0, 0, 0});
     state_.fail(entry);
   } else {
-    for (Fetched& fetched : outcome.fetched) fetched_.push_back({entry.issueNumber, std::move(fetched)});
-    write({LogEntry::done, number, endNs, outcome.observedNs, outcome.outputBytes, outcome.peakBytes, declaredBytesOf(entry)});
+    const auto fetched = static_cast<double>(outcome.fetched.size());
+    for (Fetched& each : outcome.fetched) fetched_.push_back({entry.issueNumber, std::move(each)});
+    write({LogEntry::done, number, endNs, outcome.observedNs, outcome.outputBytes, outcome.peakBytes, declaredBytesOf(entry), fetched});
     state_.end(entry, std::move(outcome.outputs), endNs);
   }
   if (options_.runsAhead && !closing_) startIdle(endNs);
@@ -235,8 +237,8 @@ void Engine::finishMove(std::int64_t transfer, const Fault* fault, double observ
   const double endNs = nowNs();
   const auto number = static_cast<double>(transfer);
   if (fault != nullptr) {
-    if (state_.transferFailed(transfer)) write({LogEntry::moveFailed, number, endNs, observedNs, keepFault(*fault), 0, 0});
-  } else if (state_.transferEnded(transfer, endNs)) write({LogEntry::moved, number, endNs, observedNs, 0, 0, 0});
+    if (state_.transferFailed(transfer)) write({LogEntry::moveFailed, number, endNs, observedNs, keepFault(*fault), 0, 0, 0});
+  } else if (state_.transferEnded(transfer, endNs)) write({LogEntry::moved, number, endNs, observedNs, 0, 0, 0, 0});
   if (options_.runsAhead && !closing_) startIdle(endNs);
 }
 
@@ -254,7 +256,7 @@ void Engine::answer(Lane& lane, int accelerator, std::int64_t probe, Lock& lock)
   lock.lock();
   under_--;
   if (!state_.queue(accelerator).present) return;
-  write({LogEntry::probed, static_cast<double>(accelerator), nowNs(), static_cast<double>(probe), healthy ? 1.0 : 0.0, 0, 0});
+  write({LogEntry::probed, static_cast<double>(accelerator), nowNs(), static_cast<double>(probe), healthy ? 1.0 : 0.0, 0, 0, 0});
   ring(lock);
 }
 

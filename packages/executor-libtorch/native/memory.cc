@@ -9,6 +9,9 @@
 #include <cstring>
 #include <mutex>
 #include <new>
+#include <string>
+#include <type_traits>
+#include <utility>
 
 namespace slice {
 namespace {
@@ -47,20 +50,25 @@ void freeBlock(void* data) {
   std::free(header);
 }
 
+/** LibTorch's own exception, without the stack that LibTorch 1 would write out at once: running out of memory is an ordinary end of an operator here. */
+template <typename Error>
+[[noreturn]] void refuse(std::string message) {
+  wentOver = true;
+  if constexpr (std::is_constructible_v<Error, std::string, std::string>) throw Error(std::move(message), std::string());
+  else throw Error({__func__, __FILE__, static_cast<std::uint32_t>(__LINE__)}, std::move(message));
+}
+
 struct PoolAllocator final : c10::Allocator {
   c10::DataPtr allocate(std::size_t bytes) SLICE_ALLOCATE_CONST override {
     if (bytes == 0) return {nullptr, nullptr, &freeBlock, c10::Device(c10::DeviceType::CPU)};
     const std::shared_ptr<MemoryPool>& pool = currentPool ? currentPool : sharedHostPool();
     if (!pool->take(bytes)) {
-      wentOver = true;
-      TORCH_CHECK_WITH(OutOfMemoryError, false, pool->name(), ": ", bytes, " bytes asked for, ", pool->usedBytes(), " of ",
-                       pool->capBytes(), " in use");
+      refuse<c10::OutOfMemoryError>(c10::str(pool->name(), ": ", bytes, " bytes asked for, ", pool->usedBytes(), " of ", pool->capBytes(), " in use"));
     }
     void* block = nullptr;
     if (bytes > SIZE_MAX - ALIGNMENT_BYTES || posix_memalign(&block, ALIGNMENT_BYTES, bytes + ALIGNMENT_BYTES) != 0) {
       pool->give(bytes);
-      wentOver = true;
-      TORCH_CHECK_WITH(OutOfMemoryError, false, "the host has no ", bytes, " bytes for ", pool->name());
+      refuse<c10::OutOfMemoryError>(c10::str("the host has no ", bytes, " bytes for ", pool->name()));
     }
     new (block) BlockHeader{pool, bytes};
     void* data = static_cast<char*>(block) + ALIGNMENT_BYTES;

@@ -61,9 +61,13 @@ describeNative("a direct loop", () => {
   });
 
   test("rejects with what its programs and weights throw", async () => {
-    await expect(runDirect({ cluster, weights, hbmBytes: 40, steps: [start, double] })).rejects.toMatchObject({ code: "OUT_OF_MEMORY" });
+    await expect(runDirect({ cluster, weights, hbmBytes: 40, steps: [start, double] })).rejects.toMatchObject({
+      code: "OUT_OF_MEMORY",
+    });
     const nameless = { ...double, program: { calls: [{ op: "aten::nothing" }], outputs: [0] } };
     await expect(runDirect({ cluster, steps: [nameless] })).rejects.toMatchObject({ code: "UNKNOWN_OPERATOR" });
-    await expect(runDirect({ cluster, steps: [{ ...start, feeds: {} }] })).rejects.toMatchObject({ code: "WEIGHTS_MISSING" });
+    await expect(runDirect({ cluster, steps: [{ ...start, feeds: {} }] })).rejects.toMatchObject({
+      code: "WEIGHTS_MISSING",
+    });
   });
 });

@@ -84,7 +84,6 @@ describeNative("the libtorch executor", () => {
     expect(executor.memory().map(({ usedBytes }) => usedBytes)).toEqual([0, 0]);
     scheduler.close();
   });
-
 });
 
 describeNative("the libtorch executor's data and memory", () => {
@@ -144,7 +143,6 @@ describeNative("the libtorch executor's data and memory", () => {
     expect(executor.memory().map(({ usedBytes }) => usedBytes)).toEqual([0, 0]);
     scheduler.close();
   });
-
 });
 
 describeNative("the libtorch executor's refusals", () => {

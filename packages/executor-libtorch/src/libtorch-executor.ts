@@ -7,15 +7,15 @@ import {
   type ExecutorInstruction,
   type ExecutorManifest,
   type ExecutorStats,
-  type IssueInstruction,
   type Leftovers,
   RealTime,
 } from "@slicescheduler/executor";
 import { type Cluster, compileCluster, roundUpBytes } from "@slicescheduler/gmg";
 import { Kernels } from "./engine/kernels.ts";
-import { type Measured, Twin } from "./engine/twin.ts";
+import { Reports } from "./engine/reports.ts";
+import { Twin } from "./engine/twin.ts";
 import { WeightsBook } from "./engine/weights-book.ts";
-import { loadAddon, type NativeAddon, type NativeEngine, type NativeFetched } from "./native/addon.ts";
+import { loadAddon, type NativeAddon, type NativeEngine } from "./native/addon.ts";
 import { checkLibtorchOptions, type LibtorchExecutorOptions } from "./options.ts";
 import { withFaults } from "./programs/errors.ts";
 import { fromNative, type HostTensor, toNative } from "./programs/host-tensor.ts";
@@ -28,6 +28,8 @@ const EVENTS_PER_TURN = 256;
 /** Memory of an accelerator as its device counts it, in bytes as they were asked for. */
 export interface DeviceMemory {
   readonly usedBytes: number;
+  /** The most that was ever in use. */
+  readonly peakBytes: number;
   /** What its tensors may take: HBM − margin − baseline. */
   readonly capBytes: number;
 }
@@ -93,9 +95,7 @@ class NativeExecutor implements LibtorchExecutor {
   readonly #weights: WeightsBook;
   readonly #kernels: Kernels;
   readonly #epochNs: number;
-  /** What an operator that is done fetched, and what was measured of it, until its event is delivered. */
-  readonly #fetched = new Map<number, NativeFetched[]>();
-  readonly #done = new Map<number, readonly [IssueInstruction, Measured]>();
+  readonly #reports: Reports;
   #opened: Opened | null = null;
   #isClosed: boolean = false;
   #isDelivering: boolean = false;
@@ -106,6 +106,7 @@ class NativeExecutor implements LibtorchExecutor {
     this.#options = options;
     this.#weights = new WeightsBook(addon, options.allowTorchScript ?? false);
     this.#kernels = new Kernels(addon, this.#weights);
+    this.#reports = new Reports(options, (template, operator) => this.#kernels.nameOf(template, operator));
     for (const [name, source] of Object.entries(options.weights ?? {})) this.#weights.define(name, source);
     this.manifest = {
       name: "libtorch",
@@ -154,7 +155,7 @@ class NativeExecutor implements LibtorchExecutor {
       nowNs: () => this.clock.nowNs(),
       details: (issue) => this.#kernels.details(issue),
       weightsNumber: (name) => this.#weights.numberOf(name),
-      onDone: (issue, measured) => void this.#done.set(issue.issueNumber, [issue, measured]),
+      onDone: (issue, fetched, measured) => this.#reports.add(issue, fetched, measured),
     });
     this.#opened = { context, cluster, engine, twin };
   }
@@ -190,8 +191,8 @@ class NativeExecutor implements LibtorchExecutor {
   memory(): readonly DeviceMemory[] {
     const { cluster, engine } = this.#need();
     return cluster.accelerators.map(({ index }) => {
-      const { usedBytes, capBytes } = engine.memory(index);
-      return { usedBytes, capBytes };
+      const { usedBytes, peakBytes, capBytes } = engine.memory(index);
+      return { usedBytes, peakBytes, capBytes };
     });
   }
 
@@ -227,8 +228,7 @@ class NativeExecutor implements LibtorchExecutor {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.#opened?.engine.close();
-    this.#fetched.clear();
-    this.#done.clear();
+    this.#reports.clear();
   }
 
   get #runsAhead(): boolean {
@@ -275,10 +275,21 @@ class NativeExecutor implements LibtorchExecutor {
         const event = opened.twin.next();
         if (event === undefined) return;
         this.#tell(opened, event);
-        opened.context.deliver(event);
       }
+    } catch (error) {
+      // What a listener or the master throws is the caller's; the events behind it still come.
+      this.#continueLater(opened);
+      throw error;
     } finally {
       this.#isDelivering = false;
+    }
+  }
+
+  #tell({ context, engine }: Opened, event: ExecutorEvent): void {
+    try {
+      if (event.type === "operatorDone") this.#reports.tell(event.issueNumber, engine);
+    } finally {
+      if (!this.#isClosed) context.deliver(event);
     }
   }
 
@@ -288,39 +299,6 @@ class NativeExecutor implements LibtorchExecutor {
     setImmediate(() => {
       this.#isContinuing = false;
       if (!this.#isClosed) this.#deliver(opened);
-    });
-  }
-
-  /** What belongs to an event and comes before it. */
-  #tell({ engine }: Opened, event: ExecutorEvent): void {
-    if (event.type !== "operatorDone") return;
-    const { issueNumber } = event;
-    const done = this.#done.get(issueNumber);
-    if (done === undefined) return;
-    this.#done.delete(issueNumber);
-    const [issue, { observedNs, outputBytes, peakBytes, declaredBytes }] = done;
-    const { onFetched, onObserved } = this.#options;
-    const { instance, template, accelerator } = issue;
-    const operator = this.#kernels.nameOf(template, issue.operator);
-    for (const each of engine.takeFetched() ?? []) {
-      const others = this.#fetched.get(each.issueNumber);
-      if (others === undefined) this.#fetched.set(each.issueNumber, [each]);
-      else others.push(each);
-    }
-    const fetched = this.#fetched.get(issueNumber) ?? [];
-    this.#fetched.delete(issueNumber);
-    for (const each of fetched)
-      onFetched?.({ instance, template, operator, issueNumber, name: each.name, ...fromNative(each) });
-    onObserved?.({
-      issueNumber,
-      instance,
-      template,
-      operator,
-      accelerator,
-      durationNs: observedNs,
-      outputBytes,
-      peakBytes,
-      declaredBytes,
     });
   }
 

@@ -15,7 +15,7 @@ export interface MadeOperator {
   readonly outcome?: (typeof OPERATOR_OUTCOMES)[number];
 }
 
-export interface MadeRequest {
+interface MadeRequest {
   readonly id: number;
   readonly label?: string;
   readonly rank?: number;

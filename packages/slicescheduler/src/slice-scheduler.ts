@@ -1,5 +1,5 @@
 import type { Executor, ExecutorEvent } from "@slicescheduler/executor";
-import type { TemplateSpec } from "@slicescheduler/gmg";
+import type { GraphSnapshot, TemplateSpec } from "@slicescheduler/gmg";
 import { checkedOptions } from "./check-options.ts";
 import { MasterCore } from "./core.ts";
 import { InstanceCancelledError, InvalidOptionsError, SliceSchedulerError } from "./errors.ts";
@@ -176,6 +176,12 @@ export class SliceScheduler extends GuardedEmitter<Notices> {
    */
   usedHbmBytes(accelerator: number): number {
     return this.#core.graph.ledger.usedBytes(accelerator);
+  }
+
+  /** The graph as a plain value, to store beside a log or to look into later (`slicescheduler inspect`); linear in the graph. See docs/snapshots.md. */
+  snapshot(): GraphSnapshot {
+    this.#checkOpen("snapshot");
+    return this.#core.graph.snapshot();
   }
 
   /** Recounts the graph, and what the arbiter has of its transfers, from scratch. Throws INVARIANT_BROKEN. For tests. */

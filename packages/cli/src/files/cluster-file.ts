@@ -6,7 +6,7 @@ import {
   compileCluster,
   type LinkSpec,
 } from "@slicescheduler/gmg";
-import type { Efficiency } from "@slicescheduler/workloads";
+import { type Efficiency, nearest } from "@slicescheduler/workloads";
 import { type FileFault, FileInvalidError } from "../errors.ts";
 import { LinkReader } from "./cluster-links.ts";
 import { type LoadedDocument, parseDocument } from "./document.ts";
@@ -35,7 +35,7 @@ export function parseClusterFile(text: string, file: string): ClusterFile {
   const document = parseDocument(text, file);
   const shape = schemaFaults(document, "cluster");
   const draft = draftOf(document);
-  const faults = [...shape.map(({ fault }) => fault), ...draft.faults];
+  const faults = [...shape.map(({ fault }) => fault), ...draft.faults, ...efficiencyFaults(document, draft.spec)];
   if (draft.spec !== null) faults.push(...clusterFaults(document, draft, shape));
   if (faults.length > 0 || draft.spec === null) throw new FileInvalidError(inOrder(faults));
   const root = asRecord(document.value);
@@ -97,6 +97,18 @@ function draftOf(document: LoadedDocument): Draft {
     acceleratorPaths,
     linkPaths: links.map(({ path }) => path),
   };
+}
+
+/** Shares for a kind that no accelerator has would be without effect. */
+function efficiencyFaults(document: LoadedDocument, spec: ClusterSpec | null): FileFault[] {
+  const kinds = [...new Set((spec?.accelerators ?? []).map(({ kind }) => String(kind)))];
+  return Object.keys(asRecord(asRecord(document.value)["efficiency"])).flatMap((kind) => {
+    if (kinds.includes(kind)) return [];
+    const near = nearest(kind, kinds);
+    const hint = near === undefined ? "" : `; did you mean "${near}"?`;
+    const some = kinds.slice(0, 5).join(", ");
+    return [document.fault(["efficiency", kind], `is the kind of no accelerator${hint} (kinds: ${some})`, "key")];
+  });
 }
 
 /** Faults of the cluster as a whole, at their place in the file; those that follow from a fault of the schema are left out. */

@@ -19,12 +19,12 @@ import { faultPath, type PathSegment, pointer } from "./path.ts";
 /** Largest text that is parsed; a cluster of 4,096 accelerators written out in full has half of it. */
 export const documentBytesMax = 1024 * 1024;
 /** More nesting than any file here needs; a parser that recurses stands it. */
-export const documentDepthMax = 64;
+const documentDepthMax = 64;
 /** Values after aliases are followed, so that a few lines of aliases cannot stand for billions of them. */
 const valuesMax = 200_000;
 const faultsMax = 100;
 
-export interface Place {
+interface Place {
   /** From 1. */
   readonly line: number;
   readonly column: number;

@@ -71,7 +71,7 @@ function worded(document: LoadedDocument, error: ErrorObject): SchemaFault {
 }
 
 /** A value as a message shows it: on one line, cut where it is long. */
-export function shownValue(value: unknown): string {
+function shownValue(value: unknown): string {
   if (value === undefined) return "missing";
   if (value === null) return "empty";
   if (typeof value === "string") return JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}…` : value);

@@ -12,8 +12,9 @@ import {
   serveSerially,
   type WorkloadRequest,
 } from "@slicescheduler/workloads";
+import type { RecipeName } from "../files/workload-file.ts";
 import type { ReplayCluster } from "./cluster.ts";
-import type { RecipeName, ReplaySettings } from "./settings.ts";
+import type { ReplaySettings } from "./settings.ts";
 import type { ReplaySource } from "./source.ts";
 
 export interface ReplayReport {

@@ -39,8 +39,9 @@ describe("replay", () => {
       const json = text(`t.${policy}.json`);
       expect(chromeTraceFaults(json)).toEqual([]);
       const { operators } = JSON.parse(text("result.json")).policies[policy];
-      const events: { ph: string; cat?: string; args?: { instance?: number } }[] = JSON.parse(json).traceEvents;
-      expect(events.filter(({ ph, args }) => ph === "X" && args?.instance !== undefined)).toHaveLength(operators);
+      const events: { ph: string; name?: string }[] = JSON.parse(json).traceEvents;
+      const slices = events.filter(({ ph, name }) => (ph === "X" || ph === "B") && name?.includes("layers"));
+      expect(slices).toHaveLength(operators);
     }
   });
 

@@ -11,7 +11,7 @@ import { encodeSavedReplay, type SavedPolicy } from "../saved/saved-replay.ts";
 import type { ReplayReport } from "./json.ts";
 import type { ReplaySettings } from "./settings.ts";
 
-export type ReplayHooks = Pick<ReplayOptions, "onOptions" | "onScheduler" | "onEvent" | "onToken">;
+type ReplayHooks = Pick<ReplayOptions, "onOptions" | "onScheduler" | "onEvent" | "onToken">;
 
 export interface Recording {
   readonly hooks: ReplayHooks;

@@ -12,8 +12,6 @@ import {
 import type { RecipeName, WorkloadFile } from "../files/workload-file.ts";
 import { OptionFaults } from "../option-faults.ts";
 
-export type { RecipeName } from "../files/workload-file.ts";
-
 export interface ReplaySettings {
   /** As the user named them; empty where none is named. */
   readonly trace: readonly string[];
@@ -38,7 +36,7 @@ export interface ReplaySettings {
 }
 
 /** Files to write, each null where it is not asked for. */
-export interface ReplayOutputs {
+interface ReplayOutputs {
   readonly timeline: string | null;
   readonly record: string | null;
   readonly report: string | null;

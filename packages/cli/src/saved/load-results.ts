@@ -37,7 +37,7 @@ export function loadResult(given: string, cwd: string): LoadedResult {
 }
 
 /** The object of `replay --json`, which is the last line of its output. Errors: RESULT_INVALID. */
-export function parseResult(text: string, file: string): ReplayReport {
+function parseResult(text: string, file: string): ReplayReport {
   const lines = text.trimEnd().split("\n");
   const fail = (reason: string, cause?: unknown): CliError =>
     new CliError("RESULT_INVALID", `${file}:${lines.length}: ${reason}`, { cause });

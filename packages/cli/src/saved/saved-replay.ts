@@ -26,11 +26,11 @@ export interface SavedPolicy {
 }
 
 /** What the header holds of each policy; the record stands behind it. */
-export interface HeaderPolicy extends Omit<SavedPolicy, "record"> {
+interface HeaderPolicy extends Omit<SavedPolicy, "record"> {
   readonly recordBytes: number;
 }
 
-export interface SavedHeader extends Omit<SavedReplay, "replays"> {
+interface SavedHeader extends Omit<SavedReplay, "replays"> {
   readonly replays: readonly HeaderPolicy[];
 }
 

@@ -171,6 +171,38 @@ TEST("program: what is wrong in itself is refused when it is compiled") {
   EXPECT_FAULT(code::JSON_INVALID, "byte", compile("{"));
 }
 
+TEST("program: 1,500 mutations of a program compile or are refused") {
+  const std::string whole =
+      R"({"name":"t","inputs":2,"symbols":["n","m"],"calls":[{"op":"aten::slice.Tensor","args":[{"input":0},0,{"symbol":0},null,1],"results":["s"]},)"
+      R"({"op":"aten::cat","args":[[{"value":"s"},{"input":1},{"weight":"w"}],0],"results":["c"]},{"feed":"x","results":["x"],"dtype":"int64","shape":[{"symbol":1}]},)"
+      R"({"op":"aten::_to_copy","args":[{"value":"c"}],"kwargs":{"dtype":{"dtype":"float32"}},"results":["y"]},{"fetch":"f","args":[{"value":"y"}]},)"
+      R"({"script":"b","method":"f","args":[{"value":"y"},[1,{"symbol":0}]],"results":["z",null]}],)"
+      R"("outputs":[{"name":"o","value":{"value":"y"},"dtype":"float32","shape":[{"symbol":0},4],"aliases":null}]})";
+  Program::compile(whole);
+  Random random(7);
+  int compiled = 0;
+  int refused = 0;
+  for (int round = 0; round < 1500; round++) {
+    std::string text = whole;
+    for (std::uint64_t change = 0; change <= random.below(2); change++) {
+      const std::size_t at = random.below(text.size());
+      switch (random.below(4)) {
+        case 0: text[at] = static_cast<char>('!' + random.below(90)); break;
+        case 1: text[at] = static_cast<char>('0' + random.below(10)); break;
+        case 2: text.erase(at, 1 + random.below(6)); break;
+        default: text.insert(at, text.substr(random.below(text.size()), random.below(12)));
+      }
+    }
+    try {
+      Program::compile(text);
+      compiled++;
+    } catch (const Fault&) {
+      refused++;
+    }
+  }
+  EXPECT(compiled > 0 && refused > 0);
+}
+
 TEST("program: a weight, and an input that no output continues, cannot be written to, nor views of them") {
   const auto compile = [](const std::string& call) { unary(call); };
   EXPECT_FAULT(code::WRONG_ARGUMENT, "the weight \"w\"", compile(R"({"op":"aten::add_.Scalar","args":[{"weight":"w"},1],"results":["y"]})"));

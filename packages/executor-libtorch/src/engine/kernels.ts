@@ -31,7 +31,8 @@ interface Known {
   readonly template: Template;
   readonly spec: string;
   readonly kernels: readonly Kernel[];
-  /** By the symbols of an instance, which all of its issues share. */
+  /** By the symbols of an instance, which all of its issues share: their values in declared order, and the binding where it was needed. */
+  readonly values: WeakMap<object, readonly number[]>;
   readonly bindings: WeakMap<object, Binding>;
 }
 
@@ -60,7 +61,7 @@ export class Kernels {
     if (this.#known.get(spec.name)?.spec === words) return;
     const template = compileTemplate(spec, cluster);
     const kernels = template.operators.map((operator) => this.#compile(template, operator, addKernel));
-    this.#known.set(template.name, { template, spec: words, kernels, bindings: new WeakMap() });
+    this.#known.set(template.name, { template, spec: words, kernels, values: new WeakMap(), bindings: new WeakMap() });
   }
 
   /** What the engine needs with an issue that the core has taken. */
@@ -68,7 +69,7 @@ export class Kernels {
     const known = this.#known.get(name);
     const kernel = known?.kernels[operator];
     if (known === undefined || kernel === undefined) throw new RangeError(`${name} has no kernel ${operator}`);
-    const values = known.template.symbols.map((symbol) => symbols[symbol] ?? known.template.spec.bounds?.[symbol] ?? 0);
+    const values = valuesOf(known, symbols);
     return {
       kernel: kernel.number,
       declared: declaredInputs(known, kernel, symbols, inputs.length),
@@ -132,6 +133,14 @@ function declaredInputs(
     return { dtype: DTYPES.indexOf(dtype), shape: binding.inputShape(slot) };
   });
   return places.map((place) => found[place] ?? 0);
+}
+
+function valuesOf({ template, values }: Known, symbols: IssueInstruction["symbols"]): readonly number[] {
+  const before = values.get(symbols);
+  if (before !== undefined) return before;
+  const found = template.symbols.map((symbol) => symbols[symbol] ?? template.spec.bounds?.[symbol] ?? 0);
+  values.set(symbols, found);
+  return found;
 }
 
 function bindingOf({ template, bindings }: Known, symbols: IssueInstruction["symbols"]): Binding {

@@ -31,8 +31,8 @@ export interface TwinOptions {
   readonly nowNs: () => number;
   readonly details: (issue: IssueInstruction) => IssueDetails;
   readonly weightsNumber: (name: string) => number;
-  /** An operator is done; its event comes later. */
-  readonly onDone: (issue: IssueInstruction, measured: Measured) => void;
+  /** An operator is done, and handed out so many tensors; its event comes later. `measured` reads what the log says of it, there and then. */
+  readonly onDone: (issue: IssueInstruction, fetched: number, measured: () => Measured) => void;
 }
 
 /**
@@ -147,23 +147,24 @@ export class Twin {
     }
     // Most of the log is read before, while the accelerators go on.
     this.#read();
-    engine.lock();
+    const logged = engine.lock();
     this.#isLocked = true;
+    let started = 0;
     try {
-      this.#read();
+      if (logged > 0) this.#read();
       this.#nowNs = Math.max(this.#nowNs, this.#options.nowNs());
       this.#batch.clear();
       try {
         action(this.#nowNs);
       } finally {
         this.#pull(this.#nowNs);
-        engine.commit(this.#batch.numbers, this.#batch.length, this.#nowNs, runsAhead);
-        this.#read();
+        started = engine.commit(this.#batch.numbers, this.#batch.length, this.#nowNs, runsAhead, true);
       }
     } finally {
       this.#isLocked = false;
       engine.unlock();
     }
+    if (started > 0) this.#read();
     if (this.#expected.length > 0) broken(`the core starts ${this.#expected.join()}, and the engine does not`);
   }
 
@@ -178,15 +179,15 @@ export class Twin {
 
   /** One entry of the log. */
   #hear(at: number): void {
-    const [kind, number = 0, atNs = 0, first = 0, second = 0, third = 0, fourth = 0] = this.#log.subarray(
-      at,
-      at + LOG_STRIDE,
-    );
+    const kind = this.#log[at];
+    const number = this.#log[at + 1] ?? 0;
+    const atNs = this.#log[at + 2] ?? 0;
+    const first = this.#log[at + 3] ?? 0;
+    const second = this.#log[at + 4] ?? 0;
     this.#nowNs = Math.max(this.#nowNs, atNs);
     if (kind === LOG.started) this.#hearStart(number);
     else if (kind === LOG.done) {
-      const issue = this.#ended(number);
-      this.#options.onDone(issue, { observedNs: first, outputBytes: second, peakBytes: third, declaredBytes: fourth });
+      this.#options.onDone(this.#ended(number), this.#log[at + 7] ?? 0, () => this.#measured(at));
       this.core.operatorEnded(number, atNs, first);
     } else if (kind === LOG.failed) {
       this.#ended(number);
@@ -202,6 +203,11 @@ export class Twin {
       this.#events.push({ type: "probed", accelerator: number, probe: first, healthy: second === 1 });
     else if (kind === LOG.emptied) this.#isEmptied[number] = true;
     this.#pull(this.#nowNs);
+  }
+
+  #measured(at: number): Measured {
+    const [observedNs = 1, outputBytes = 0, peakBytes = 0, declaredBytes = 0] = this.#log.subarray(at + 3, at + 7);
+    return { observedNs, outputBytes, peakBytes, declaredBytes };
   }
 
   #hearStart(issueNumber: number): void {
@@ -233,7 +239,7 @@ export class Twin {
     if (!isStart) return;
     for (let other = this.core.next(nowNs); other !== undefined; other = this.core.next(nowNs)) this.#take(other);
     const { engine } = this.#options;
-    engine.commit(this.#batch.numbers, 0, nowNs, true);
+    engine.commit(this.#batch.numbers, 0, nowNs, true, false);
   }
 
   /** Whether the core says it because it starts what can: an operator does, or does not fit. */

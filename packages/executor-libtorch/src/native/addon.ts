@@ -37,18 +37,19 @@ export interface NativeFetched extends NativeTensor {
   readonly name: string;
 }
 
-/** Numbers of one entry of the log: kind, number, time, and four that depend on the kind. The same stand in native/engine.h. */
-export const LOG_STRIDE = 7;
+/** Numbers of one entry of the log: kind, number, time, and five that depend on the kind. The same stand in native/engine.h. */
+export const LOG_STRIDE = 8;
 
 /** Queues, memory and threads of all accelerators; see native/engine.h. Between `lock` and `unlock` nothing happens by itself. */
 export interface NativeEngine {
   /** Takes as many entries out of the log as fit, and returns how many. */
   drain(into: Float64Array): number;
-  lock(): void;
+  /** Returns how many entries the log has. */
+  lock(): number;
   /** Lets the process end, or not, by whether something is under way. */
   unlock(): void;
-  /** Carries out a batch as batch.ts writes it, and then starts what can, if asked. Locked. */
-  commit(batch: Float64Array, length: number, nowNs: number, startsIdle: boolean): void;
+  /** Carries out a batch as batch.ts writes it, starts what can, and unlocks, the two if asked. Locked. Returns how many entries the log has. */
+  commit(batch: Float64Array, length: number, nowNs: number, startsIdle: boolean, unlocks: boolean): number;
   /** Code and message of a fault that the log names; once. */
   takeFault(number: number): readonly [code: string, message: string];
   takeFetched(): readonly NativeFetched[] | undefined;
@@ -61,7 +62,12 @@ export interface NativeEngine {
   /** For tests: what is to happen to an issue or a transfer. */
   rehearse(what: "fail" | "hold" | "letGo" | "failTransfer", number: number): void;
   usedBytes(into: Float64Array): void;
-  memory(accelerator: number): { readonly usedBytes: number; readonly capBytes: number; readonly blocks: number };
+  memory(accelerator: number): {
+    readonly usedBytes: number;
+    readonly peakBytes: number;
+    readonly capBytes: number;
+    readonly blocks: number;
+  };
   liveTensors(): number;
   close(): void;
 }

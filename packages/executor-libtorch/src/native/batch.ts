@@ -38,7 +38,8 @@ export class Batch {
 
   issue(issue: IssueInstruction, { kernel, declared, symbols }: IssueDetails): void {
     const { issueNumber, accelerator, instance, rank, activated, workspaceBytes, inputs, outputs } = issue;
-    this.#push(CODE.issue, issueNumber, accelerator, kernel, instance, rank, activated ? 1 : 0, workspaceBytes);
+    this.#push(CODE.issue, issueNumber, accelerator, kernel);
+    this.#push(instance, rank, activated ? 1 : 0, workspaceBytes);
     this.#push(inputs.length);
     for (const { tensor, transfer, source } of inputs) this.#push(tensor, transfer ?? -1, source);
     this.#push(outputs.length);
@@ -46,9 +47,13 @@ export class Batch {
     this.#push(declared.length);
     for (const input of declared) {
       if (typeof input === "number") this.#push(input);
-      else this.#push(-1, input.dtype, input.shape.length, ...input.shape);
+      else {
+        this.#push(-1, input.dtype, input.shape.length);
+        for (const size of input.shape) this.#push(size);
+      }
     }
-    this.#push(symbols.length, ...symbols);
+    this.#push(symbols.length);
+    for (const value of symbols) this.#push(value);
   }
 
   /** One that needs nothing beside itself. */
@@ -94,12 +99,16 @@ export class Batch {
     this.#push(CODE.loadWeights, accelerator, name, bytes);
   }
 
-  #push(...fields: readonly number[]): void {
-    if (this.length + fields.length > this.numbers.length) {
-      const larger = new Float64Array(2 * (this.length + fields.length));
-      larger.set(this.numbers.subarray(0, this.length));
+  /** Up to four fields; without rest parameters, since every issue takes a dozen calls. */
+  #push(first: number, second?: number, third?: number, fourth?: number): void {
+    if (this.length + 4 > this.numbers.length) {
+      const larger = new Float64Array(2 * this.numbers.length);
+      larger.set(this.numbers);
       this.numbers = larger;
     }
-    for (const field of fields) this.numbers[this.length++] = field;
+    this.numbers[this.length++] = first;
+    if (second !== undefined) this.numbers[this.length++] = second;
+    if (third !== undefined) this.numbers[this.length++] = third;
+    if (fourth !== undefined) this.numbers[this.length++] = fourth;
   }
 }

@@ -38,3 +38,23 @@ export function oncePerFrame(draw: () => void): () => void {
     });
   };
 }
+
+/** Draws at once while the element is in view or nearly so, else when it comes into view; paper shows all. */
+export function whileSeen(element: HTMLElement, draw: () => void): () => void {
+  let isSeen = true;
+  let isStale = false;
+  const observer = new IntersectionObserver(
+    (entries) => {
+      isSeen = entries.at(-1)?.isIntersecting ?? true;
+      if (!isSeen || !isStale) return;
+      isStale = false;
+      draw();
+    },
+    { rootMargin: "400px" },
+  );
+  observer.observe(element);
+  return () => {
+    if (isSeen || document.documentElement.classList.contains("printing")) draw();
+    else isStale = true;
+  };
+}

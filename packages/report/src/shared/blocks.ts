@@ -31,7 +31,7 @@ export interface PolicyMeta {
   readonly hbmBuckets: number;
 }
 
-export interface AcceleratorMeta {
+interface AcceleratorMeta {
   readonly name: string;
   readonly kind: string;
   readonly capacityBytes: number;
@@ -59,7 +59,10 @@ export const overviewColumn = {
   distribution: (name: DistributionName, policy: number): string => `${name} ${policy}`,
 };
 
-/** Meta of a timeline block. */
+/**
+ * Meta of a timeline block. Its columns are, per operator, by accelerator, then by start: `gap` since the end before, `duration`, `name`, `outcome`,
+ * `instance`; per instance, by number: `instanceNumber`, `instanceRequest`, `instanceRank`, `instanceTenant`; per request, as first met: `requestNumber`.
+ */
 export interface TimelineMeta {
   /** Times of the columns are whole multiples of it. */
   readonly unitNs: number;
@@ -77,14 +80,6 @@ export interface TimelineMeta {
   readonly noticesLeftOut: number;
   readonly decisions: DecisionsMeta;
 }
-
-/**
- * Columns of a timeline block. Operators stand by accelerator, then by start: time since the end before, and how long each took.
- * Instances stand by number; requests as they are first met.
- */
-export const timelineColumns = ["gap", "duration", "name", "outcome", "instance"] as const;
-export const instanceColumns = ["instanceNumber", "instanceRequest", "instanceRank", "instanceTenant"] as const;
-export const requestColumn = "requestNumber";
 
 export interface NoticeMeta {
   readonly kind: string;

@@ -63,7 +63,7 @@ function gridLogs({ fromMs, toMs, points }: GridMeta): Float64Array {
 }
 
 /** 1, 2 and 5 of each power of ten, or fewer of them where there is no room. @param from Logarithm of ms. */
-export function logTicks(from: number, to: number, width: number): { at: number[]; texts: string[] } {
+function logTicks(from: number, to: number, width: number): { at: number[]; texts: string[] } {
   const marks = (factors: readonly number[]): number[] => {
     const found: number[] = [];
     for (let power = Math.floor(from); power <= Math.ceil(to); power++)

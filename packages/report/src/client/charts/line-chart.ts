@@ -1,6 +1,6 @@
 /** A chart of lines, one per policy, with a legend of its own that tells the values under the pointer. */
 import uPlot from "uplot";
-import { create, nameElement } from "../dom.ts";
+import { create, nameElement, whileSeen } from "../dom.ts";
 import type { Colours } from "../theme.ts";
 import { font } from "../timeline/surface.ts";
 
@@ -47,6 +47,8 @@ export class LineChart {
   readonly #plotPlace = create("div", { className: "plot" });
   readonly #values: HTMLElement[];
   readonly #samples: HTMLElement[];
+  /** After the range of x changed. */
+  readonly follow: () => void;
   #data: ChartData = [[]];
   #plot: uPlot | null = null;
   #colours: Colours | null = null;
@@ -62,6 +64,10 @@ export class LineChart {
     );
     const legend = create("ul", { className: "legend" }, ...items);
     options.container.replaceChildren(this.#plotPlace, legend);
+    this.follow = whileSeen(options.container, () => {
+      const [min, max] = options.rangeX();
+      this.#plot?.setScale("x", { min, max });
+    });
     new ResizeObserver(() => this.#resize()).observe(options.container);
   }
 
@@ -76,12 +82,6 @@ export class LineChart {
       sample.replaceChildren(sampleLine(colourOf(colours, i), this.#dash(i)));
     });
     this.#build();
-  }
-
-  /** After the range of x changed. */
-  follow(): void {
-    const [min, max] = this.#options.rangeX();
-    this.#plot?.setScale("x", { min, max });
   }
 
   #dash(line: number): readonly number[] {
@@ -110,7 +110,8 @@ export class LineChart {
       width: Math.max(200, this.#options.container.clientWidth),
       height,
       legend: { show: false },
-      padding: [10, 12, 0, 0],
+      // As wide as the timelines: what stands below each other happened together.
+      padding: [10, isStepped ? 0 : 12, 0, 0],
       scales: { x: { time: false, auto: false, range: () => [...rangeX()] }, y: { range } },
       axes: this.#axes(colours),
       series: [
@@ -156,7 +157,7 @@ export class LineChart {
       {
         ...common,
         grid: { stroke: colours.grid, width: 1 },
-        size: 58,
+        size: 64,
         values: (_, splits) => splits.map(formatY),
       },
     ];

@@ -10,6 +10,8 @@ import { between } from "../timeline/viewport.ts";
 import { hbmLines } from "./hbm-lines.ts";
 import { type ChartData, type ChartOptions, LineChart } from "./line-chart.ts";
 
+const cutPixels = 20;
+
 type LoadMode = "busy" | "open" | "done";
 
 export function loadChart(packed: Packed<OverviewMeta>, view: TimeView, theme: Theme): void {
@@ -97,7 +99,9 @@ function timeChart(
 function timeTicks(fromNs: number, toNs: number, width: number): { at: number[]; texts: string[] } {
   const stepNs = tickStepNs(toNs - fromNs, Math.max(2, Math.floor(width / 90)));
   const at = ticks(fromNs, toNs, stepNs);
-  return { at, texts: at.map((ns) => formatClock(ns, stepNs)) };
+  // A text at the right edge would be cut.
+  const isCut = (ns: number): boolean => ((toNs - ns) / (toNs - fromNs)) * width < cutPixels;
+  return { at, texts: at.map((ns) => (isCut(ns) ? "" : formatClock(ns, stepNs))) };
 }
 
 /** Beginnings of the buckets, and the end of the last one. */

@@ -24,7 +24,7 @@ export interface Geometry {
 const labelledRowHeight = 12;
 const labelledWidth = 46;
 
-export function xOf({ gutter, width }: Geometry, { fromNs, toNs }: Viewport, atNs: number): number {
+function xOf({ gutter, width }: Geometry, { fromNs, toNs }: Viewport, atNs: number): number {
   return gutter + ((atNs - fromNs) / (toNs - fromNs)) * (width - gutter);
 }
 

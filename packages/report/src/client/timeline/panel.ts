@@ -1,5 +1,5 @@
 /** The timeline of one policy: its canvas, and what a pointer and keys do on it. */
-import { create } from "../dom.ts";
+import { create, whileSeen } from "../dom.ts";
 import { type Colours, paletteOf } from "../theme.ts";
 import { slotCount } from "./colouring.ts";
 import { absences } from "./marks.ts";
@@ -47,6 +47,7 @@ export class Panel {
   readonly #axis: Surface;
   readonly #painter = new RowPainter(slotCount);
   readonly #absences;
+  readonly draw: () => void;
   #slots: Uint8Array = new Uint8Array(0);
   #colours: Colours | null = null;
 
@@ -64,6 +65,7 @@ export class Panel {
     this.#rows = new Surface(this.canvas);
     this.#axis = new Surface(axis);
     options.container.replaceChildren(this.#scroller, axis);
+    this.draw = whileSeen(options.container, () => this.#draw());
     this.#scroller.addEventListener("scroll", () => this.draw());
     this.#listen();
   }
@@ -96,7 +98,7 @@ export class Panel {
     this.draw();
   }
 
-  draw(): void {
+  #draw(): void {
     if (this.#colours === null || this.canvas.width <= 1) return;
     const colours = this.#colours;
     const geometry = this.#geometry();
@@ -215,6 +217,6 @@ export class Panel {
 }
 
 /** In CSS pixels: few rows are tall. */
-export function rowHeightOf(rows: number): number {
+function rowHeightOf(rows: number): number {
   return rows <= 10 ? 20 : rows <= 24 ? 14 : 7;
 }

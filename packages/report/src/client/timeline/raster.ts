@@ -57,13 +57,15 @@ export class RowPainter {
     const until = offsets[row + 1] ?? 0;
     const taken = this.#clearedTo(width * this.#slots);
     let last = first;
+    let hasBlocks = false;
     for (; last < until && (startNs[last] ?? 0) < toNs; last++) {
       const left = Math.max(0, ((startNs[last] ?? 0) - fromNs) * scale);
       const right = Math.min(width, ((endNs[last] ?? 0) - fromNs) * scale);
       if (right - left < blockPixels) addShares(taken, this.#slots, width, left, right, slots[last] ?? 0);
+      else hasBlocks = true;
     }
     paintColumns(pixels, width, top, height, taken, this.#slots, palette);
-    for (let i = first; i < last; i++) {
+    for (let i = first; hasBlocks && i < last; i++) {
       const left = Math.max(0, ((startNs[i] ?? 0) - fromNs) * scale);
       const right = Math.min(width, ((endNs[i] ?? 0) - fromNs) * scale);
       if (right - left < blockPixels) continue;

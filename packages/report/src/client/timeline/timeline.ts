@@ -1,5 +1,5 @@
 /** A policy's operators, unpacked: one entry per operator in each array, by accelerator, then by start. */
-import { requestColumn, type TimelineMeta } from "../../shared/blocks.ts";
+import type { TimelineMeta } from "../../shared/blocks.ts";
 import { columnOf, type Packed } from "../../shared/columns.ts";
 
 export interface Timeline {
@@ -40,7 +40,7 @@ export function timelineOf(packed: Packed<TimelineMeta>): Timeline {
     instanceRequest: Uint32Array.from(columnOf(packed, "instanceRequest")),
     instanceRank: Int16Array.from(columnOf(packed, "instanceRank")),
     instanceTenant: Uint32Array.from(columnOf(packed, "instanceTenant")),
-    requestNumber: columnOf(packed, requestColumn),
+    requestNumber: columnOf(packed, "requestNumber"),
   };
 }
 
