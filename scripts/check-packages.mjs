@@ -210,6 +210,7 @@ function compiles(what, scratch, name, options) {
 function useCommandLine(scratch) {
   const command = join(scratch, "node_modules/.bin/slicescheduler");
   succeeds("slicescheduler --help", command, ["--help"], scratch);
+  succeeds("slicescheduler validate", command, ["validate", "h100-node", "a16-node"], scratch);
   succeeds("slicescheduler --minutes 1 --json", command, ["--minutes", "1", "--json"], scratch);
 }
 

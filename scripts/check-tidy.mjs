@@ -107,7 +107,7 @@ function functionProblem(node, file, source) {
  * @param {ts.SourceFile} source
  */
 function isSuite(node, source) {
-  return ts.isCallExpression(node.parent) && /^describe\b/.test(node.parent.expression.getText(source));
+  return ts.isCallExpression(node.parent) && /^describe/.test(node.parent.expression.getText(source));
 }
 
 /** @param {string} file */

@@ -7,7 +7,7 @@ import type { AddressInfo } from "node:net";
 import { RealTime, virtualExecutor } from "@slicescheduler/executor";
 import { defineTemplate } from "@slicescheduler/gmg";
 import { serveLiveView } from "@slicescheduler/live-view";
-import { promClientSink } from "@slicescheduler/metrics";
+import { promClientSink } from "@slicescheduler/metrics/prom-client";
 import * as promClient from "prom-client";
 import { SliceScheduler } from "slicescheduler";
 

@@ -15,6 +15,7 @@ import {
 } from "@slicescheduler/executor-libtorch/llama";
 import type { ClusterSpec } from "@slicescheduler/gmg";
 import {
+  InstanceCancelledError,
   type InstanceHandle,
   type RequestHandle,
   SliceScheduler,
@@ -65,8 +66,8 @@ export class LlamaService {
   readonly #prefill: TemplateHandle<LlamaPrefillSpec>;
   readonly #extend: TemplateHandle<LlamaExtendSpec>;
   readonly #decode: TemplateHandle<LlamaDecodeSpec>;
-  /** The token of an instance, from its fetch until its end is told. */
-  readonly #fetched = new Map<number, number>();
+  /** Of each instance under way its token, null until that is fetched. */
+  readonly #fetched = new Map<number, number | null>();
 
   constructor(options: LlamaServiceOptions) {
     const { cluster, shape, layersPerOperator, partitionSizes, scheduling } = options;
@@ -76,7 +77,7 @@ export class LlamaService {
     this.executor = libtorchExecutor({
       ...options.executor,
       onFetched: ({ instance, name, data }) => {
-        if (name === "token") this.#fetched.set(instance, Number(data[0]));
+        if (name === "token" && this.#fetched.has(instance)) this.#fetched.set(instance, Number(data[0]));
       },
     });
     defineLlama(this.executor, model, options.weights ?? seededLlamaWeights(shape, 1));
@@ -111,9 +112,10 @@ export class LlamaService {
           before = handle;
           underWay.push({ step, handle });
         }
-        const first = underWay.shift();
+        const [first] = underWay;
         if (first === undefined) throw new Error("nothing is under way, and tokens are missing");
         const { doneNs } = await first.handle.done;
+        underWay.shift();
         const token = this.#tokenOf(first.handle.id);
         if (!first.step.yields) continue;
         tokens.push(token);
@@ -121,8 +123,11 @@ export class LlamaService {
       }
       return tokens;
     } catch (error) {
-      for (const { handle } of underWay) handle.cancel();
-      throw error;
+      for (const { handle } of underWay) {
+        handle.cancel();
+        this.#forget(handle.id);
+      }
+      throw await causeOf(underWay, error);
     } finally {
       request.close();
     }
@@ -170,8 +175,11 @@ export class LlamaService {
     const { label = "" } = generation;
     const common = { request, label, retain: isLast ? [] : (["kv", "token"] as const) };
     const ids = BigInt64Array.from(generation.prompt.slice(past, past + tokens), BigInt);
-    const prepare = (instance: number) =>
+    const prepare = (instance: number): void => {
+      this.#fetched.set(instance, null);
+      if (!this.#isPrompt(generation, step)) return;
       this.executor.feed(instance, "prompt", { dtype: "int64", shape: [tokens], data: ids });
+    };
     if (before === undefined) {
       return this.scheduler.submit(this.#prefill, { ...common, prepare, symbols: { tokens, capacity } });
     }
@@ -185,16 +193,32 @@ export class LlamaService {
       });
     }
     const inputs = { kv, token: before.output("token") };
-    return this.scheduler.submit(this.#decode, { ...common, symbols: { past, capacity }, inputs });
+    return this.scheduler.submit(this.#decode, { ...common, prepare, symbols: { past, capacity }, inputs });
   }
 
   #tokenOf(instance: number): number {
-    const token = this.#fetched.get(instance);
-    if (token === undefined) throw new Error(`instance ${instance} is done, and its token was not handed out`);
-    this.#fetched.delete(instance);
-    this.executor.unfeed(instance);
+    const token = this.#fetched.get(instance) ?? null;
+    this.#forget(instance);
+    if (token === null) throw new Error(`instance ${instance} is done, and its token was not handed out`);
     return token;
   }
+
+  #forget(instance: number): void {
+    this.#fetched.delete(instance);
+    this.executor.unfeed(instance);
+  }
+}
+
+/** A step that fails keeps later ones from being submitted: why it failed says more than that. */
+async function causeOf(underWay: readonly { readonly handle: InstanceHandle }[], error: unknown): Promise<unknown> {
+  for (const { handle } of underWay) {
+    try {
+      await handle.done;
+    } catch (cause) {
+      if (!(cause instanceof InstanceCancelledError)) return cause;
+    }
+  }
+  return error;
 }
 
 /** The pieces of the prompt, and a decode step for each token after the first. */

@@ -5,7 +5,7 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { promClientSink } from "@slicescheduler/metrics";
+import { promClientSink } from "@slicescheduler/metrics/prom-client";
 import * as promClient from "prom-client";
 import { answer } from "./completions.ts";
 import { httpMetrics } from "./http-metrics.ts";

@@ -62,13 +62,13 @@ describe("help and typos", () => {
       "--seeds",
       "0",
       "--policy",
-      "foo,static-onlin",
+      "foo,dual-shar",
       "--recipe",
       "Z",
     ]);
     expect(code).toBe(2);
     const lines = err.trimEnd().split("\n");
-    for (const option of ["--minutes", "--seeds", '"foo"', '"static-online"', "--recipe"])
+    for (const option of ["--minutes", "--seeds", '"foo"', '"dual-share"', "--recipe"])
       expect(lines.filter((line) => line.startsWith("error: ") && line.includes(option))).toHaveLength(1);
   });
 

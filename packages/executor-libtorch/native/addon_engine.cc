@@ -70,7 +70,6 @@ class EngineWrap : public Napi::ObjectWrap<EngineWrap> {
       const auto list = spec.Get("accelerators").As<Napi::Array>();
       for (std::uint32_t at = 0; at < list.Length(); at++) accelerators.push_back(acceleratorOf(list.Get(at).As<Napi::Object>()));
       EngineOptions options;
-      options.runsAhead = spec.Get("runsAhead").ToBoolean().Value();
       options.lookahead = indexOf(spec.Get("lookahead"));
       options.reportNs = wholeOf(spec.Get("reportNs"));
       options.epochNs = processEpochNs + wholeOf(spec.Get("epochNs"));
@@ -156,15 +155,15 @@ class EngineWrap : public Napi::ObjectWrap<EngineWrap> {
     isBusy_ = isBusy;
   }
 
-  /** commit(batch: Float64Array, length, nowNs, startsIdle, unlocks): entries in the log; locked. */
+  /** commit(batch: Float64Array, length, nowNs): entries in the log; locked before, and not after. */
   Napi::Value commit(const Napi::CallbackInfo& info) {
     return guarded(info.Env(), [&]() -> Napi::Value {
       auto batch = info[0].As<Napi::Float64Array>();
       const double nowNs = info[2].As<Napi::Number>().DoubleValue();
       carryOut(engine(), batch.Data(), static_cast<std::size_t>(wholeOf(info[1])), nowNs);
-      if (info[3].ToBoolean().Value()) engine().startIdle(nowNs);
+      engine().startIdle(nowNs);
       const auto logged = static_cast<double>(engine().logged());
-      if (info[4].ToBoolean().Value()) giveBack(info.Env());
+      giveBack(info.Env());
       return Napi::Number::New(info.Env(), logged);
     });
   }

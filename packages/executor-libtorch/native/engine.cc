@@ -121,12 +121,9 @@ void Engine::letGo(std::int64_t issueNumber) {
   letGo_.notify_all();
 }
 
-void Engine::start(int accelerator, double nowNs) {
-  if (const auto entry = state_.start(accelerator)) begin(entry, nowNs);
-}
-
 void Engine::startIdle(double nowNs) {
-  for (int at = 0; at < state_.count(); at++) start(at, nowNs);
+  for (int at = 0; at < state_.count(); at++)
+    if (const auto entry = state_.start(at)) begin(entry, nowNs);
 }
 
 void Engine::begin(const std::shared_ptr<EngineOperator>& entry, double nowNs) {

@@ -70,8 +70,6 @@ struct FetchedBy {
 };
 
 struct EngineOptions {
-  /** Operators start natively as soon as they can; otherwise each when JavaScript says so. */
-  bool runsAhead = true;
   /** JavaScript is asked for more when an accelerator has fewer operators than this that can start without it. */
   int lookahead = 4;
   /** It hears of everything at the latest after this time. */
@@ -120,9 +118,7 @@ class Engine {
   void send(std::int64_t transfer);
   void lose(int accelerator);
   void probe(int accelerator, std::int64_t probe);
-  /** Starts the operator that its accelerator has to start next; for an engine that does not run ahead. */
-  void start(int accelerator, double nowNs);
-  /** Starts what can, in index order; for one that does. */
+  /** Starts what can, in index order. */
   void startIdle(double nowNs);
   /** The operator of this number fails when it runs, or waits until it is let go; for tests. */
   void rehearse(std::int64_t issueNumber, bool fails);

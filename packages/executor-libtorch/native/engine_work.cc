@@ -151,7 +151,7 @@ void Engine::finish(EngineOperator& entry, Outcome outcome) {
     write({LogEntry::done, number, endNs, outcome.observedNs, outcome.outputBytes, outcome.peakBytes, declaredBytesOf(entry), fetched});
     state_.end(entry, std::move(outcome.outputs), endNs);
   }
-  if (options_.runsAhead && !closing_) startIdle(endNs);
+  if (!closing_) startIdle(endNs);
 }
 
 std::vector<at::Tensor> Engine::inputsOf(const EngineOperator& entry) {
@@ -239,7 +239,7 @@ void Engine::finishMove(std::int64_t transfer, const Fault* fault, double observ
   if (fault != nullptr) {
     if (state_.transferFailed(transfer)) write({LogEntry::moveFailed, number, endNs, observedNs, keepFault(*fault), 0, 0, 0});
   } else if (state_.transferEnded(transfer, endNs)) write({LogEntry::moved, number, endNs, observedNs, 0, 0, 0, 0});
-  if (options_.runsAhead && !closing_) startIdle(endNs);
+  if (!closing_) startIdle(endNs);
 }
 
 void Engine::answer(Lane& lane, int accelerator, std::int64_t probe, Lock& lock) {

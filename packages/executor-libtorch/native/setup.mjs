@@ -12,7 +12,8 @@ import { availableParallelism } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-const PACKAGES = ["libtorch-dev", "libopenblas0-pthread", "g++", "make", "python3"];
+const TORCH_PACKAGES = ["libtorch-dev", "libopenblas0-pthread"];
+const COMPILERS = ["g++", "make", "python3"];
 const TOOLS = { "node-gyp": "12.4.0", "node-addon-api": "8.9.2" };
 const root = fileURLToPath(new URL("..", import.meta.url));
 const addon = join(root, "build", "Release", "slice.node");
@@ -44,7 +45,7 @@ function main() {
 
 /** @returns {boolean} whether LibTorch's headers and what compiles them are there */
 function isFound() {
-  return existsSync(join(include, "ATen/core/Tensor.h")) && ["g++", "make", "python3"].every(isCommand);
+  return existsSync(join(include, "ATen/core/Tensor.h")) && COMPILERS.every(isCommand);
 }
 
 /** @param {string} name */
@@ -53,7 +54,8 @@ function isCommand(name) {
 }
 
 function install() {
-  const command = `apt-get install -y --no-install-recommends ${PACKAGES.join(" ")}`;
+  const packages = prefix === "" ? [...TORCH_PACKAGES, ...COMPILERS] : COMPILERS;
+  const command = `apt-get install -y --no-install-recommends ${packages.join(" ")}`;
   if (prefix !== "" && !existsSync(join(include, "ATen/core/Tensor.h")))
     fail("TORCH_PREFIX has no include/ATen/core/Tensor.h; set it to the folder that has include/ and lib/ of LibTorch");
   if (!isCommand("apt-get") || process.getuid?.() !== 0)
@@ -61,12 +63,15 @@ function install() {
       `LibTorch or a compiler is missing. On Debian and Ubuntu run, as root: ${command}\nElsewhere set TORCH_PREFIX to a LibTorch, and install g++, make and python3.`,
     );
   console.log(`Installing: ${command}`);
-  const options = { stdio: "inherit", env: { ...env, DEBIAN_FRONTEND: "noninteractive" } };
-  const isInstalled = () => spawnSync("sh", ["-c", command], /** @type {object} */ (options)).status === 0;
-  if (isInstalled()) return;
   // Its lists may be old, or not there at all.
-  spawnSync("apt-get", ["update"], /** @type {object} */ (options));
-  if (!isInstalled()) fail(`could not install LibTorch; the command was: ${command}`);
+  if (!succeeds(command) && !(succeeds("apt-get update") && succeeds(command)))
+    fail(`could not install LibTorch; the command was: ${command}`);
+}
+
+/** @param {string} command */
+function succeeds(command) {
+  const noninteractive = { ...env, DEBIAN_FRONTEND: "noninteractive" };
+  return spawnSync("sh", ["-c", command], { stdio: "inherit", env: noninteractive }).status === 0;
 }
 
 function torchVersion() {

@@ -4,13 +4,13 @@ import { conformingBackend } from "./conformance.fixture.ts";
 import { libtorchExecutor } from "./index.ts";
 import { describeNative } from "./native/describe-native.fixture.ts";
 
-describeNative("the libtorch executor, when nothing starts by itself", () => {
-  const options = { lookahead: 0 };
-  const { manifest } = libtorchExecutor(options);
-  runExecutorConformance({ test, manifest, create: (context) => conformingBackend(options, context) });
-});
-
-describeNative("the libtorch executor, when accelerators run ahead", () => {
+describeNative("the libtorch executor", () => {
   const { manifest } = libtorchExecutor();
   runExecutorConformance({ test, manifest, create: (context) => conformingBackend({}, context) });
+});
+
+describeNative("the libtorch executor, when it tells of everything as late as it may", () => {
+  const options = { lookahead: 1, reportNs: 5_000_000 };
+  const { manifest } = libtorchExecutor(options);
+  runExecutorConformance({ test, manifest, create: (context) => conformingBackend(options, context) });
 });

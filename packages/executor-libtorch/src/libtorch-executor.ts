@@ -117,7 +117,7 @@ class NativeExecutor implements LibtorchExecutor {
       probes: true,
       keepsAccounts: true,
       holdsData: true,
-      runsAhead: this.#runsAhead,
+      runsAhead: true,
     };
     const epochNs = addon.nowNs();
     this.#epochNs = epochNs;
@@ -146,12 +146,11 @@ class NativeExecutor implements LibtorchExecutor {
       granularityBytes: accelerator.granularityBytes,
       present: !accelerator.absent,
     }));
-    const engineOptions = { accelerators, runsAhead: this.#runsAhead, lookahead, reportNs, epochNs: this.#epochNs };
+    const engineOptions = { accelerators, lookahead, reportNs, epochNs: this.#epochNs };
     const engine = withFaults("opening the devices", () => new this.#addon.Engine(engineOptions, () => this.#rung()));
     const twin = new Twin({
       cluster,
       engine,
-      runsAhead: this.#runsAhead,
       nowNs: () => this.clock.nowNs(),
       details: (issue) => this.#kernels.details(issue),
       weightsNumber: (name) => this.#weights.numberOf(name),
@@ -231,10 +230,6 @@ class NativeExecutor implements LibtorchExecutor {
     this.#reports.clear();
   }
 
-  get #runsAhead(): boolean {
-    return (this.#options.lookahead ?? 4) > 0;
-  }
-
   /** Compiles programs and loads weights ahead, so that what is issued in the same batch finds them; what fails there, fails at its instruction. */
   #prepared(opened: Opened, instructions: readonly ExecutorInstruction[], execute: () => void): void {
     const { twin, engine, cluster } = opened;
@@ -258,8 +253,15 @@ class NativeExecutor implements LibtorchExecutor {
   #rung(): void {
     if (this.#isClosed) return;
     const opened = this.#need();
-    opened.twin.sync();
-    this.#deliver(opened);
+    try {
+      opened.twin.sync();
+      this.#deliver(opened);
+    } catch (error) {
+      // Thrown through the native caller, it would be lost.
+      setImmediate(() => {
+        throw error;
+      });
+    }
   }
 
   /** Delivers what there is, one by one. Called again from within an event, it leaves that to the call that delivers. */

@@ -48,8 +48,8 @@ export interface LibtorchExecutorOptions {
   /** Called for each operator that is done, before that is reported. */
   readonly onObserved?: (observed: ObservedOperator) => void;
   /**
-   * JavaScript is woken when an accelerator has fewer operators than this that it can start by itself. A whole number. 0: nothing starts by
-   * itself; each start waits until every event has been delivered, as other backends do. Default 4.
+   * JavaScript is woken when an accelerator has fewer operators than this that it can start by itself. A whole number from 1 on; the more, the fewer
+   * wakes. Default 4.
    */
   readonly lookahead?: number;
   /** Events wait for others at most so long, in nanoseconds, from 1000 on. Default 1 ms. */
@@ -65,8 +65,8 @@ export function checkLibtorchOptions({
   for (const [accelerator, device] of Object.entries(devices))
     if (!/^(?:cpu|cuda:\d{1,3})$/.test(device))
       invalid(`devices.${accelerator} is ${JSON.stringify(device)}; it must be "cpu", or "cuda:0" and so on`);
-  if (!Number.isSafeInteger(lookahead) || lookahead < 0)
-    invalid(`lookahead is ${lookahead}; it must be a whole number from 0 on`);
+  if (!Number.isSafeInteger(lookahead) || lookahead < 1)
+    invalid(`lookahead is ${lookahead}; it must be a whole number from 1 on`);
   if (!Number.isSafeInteger(reportNs) || reportNs < 1_000)
     invalid(`reportNs is ${reportNs}; it must be a whole number of nanoseconds from 1000 on`);
 }

@@ -98,8 +98,8 @@ export class RandomMaster {
   async settle(turn: () => Promise<void>): Promise<void> {
     for (const issueNumber of this.#issued) this.#execute([{ type: "activate", issueNumber }]);
     for (let turns = 0; this.#isLeft() && turns < TURNS_MAX; turns++) {
-      for (const transfer of this.#intents.splice(0)) this.#execute([{ type: "cancelTransfer", transfer }]);
-      for (const transfer of this.#received.splice(0)) this.#execute([{ type: "cancelTransfer", transfer }]);
+      for (const { transfer } of this.executor.leftovers().transfers)
+        this.#execute([{ type: "cancelTransfer", transfer }]);
       for (const { issueNumber } of this.executor.leftovers().operators)
         this.#execute([{ type: "withdraw", issueNumber }]);
       for (const { tensor, accelerator } of this.executor.leftovers().tensors)

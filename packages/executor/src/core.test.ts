@@ -36,6 +36,16 @@ test("all intents of a batch come at once, in the order of their numbers, before
   expect(drain(core, 2)).toEqual(["intentsRaised 8,9", "run 5", "operatorStarted 5"]);
 });
 
+test("onTaken hears of what was carried out or ignored, in order, and not of what was refused", () => {
+  const taken: string[] = [];
+  const core = newCore({ onTaken: ({ type }) => taken.push(type) });
+  taken.length = 0;
+  const late: ExecutorInstruction = { type: "activate", issueNumber: 1 };
+  const wrong: ExecutorInstruction = { type: "rerank", issueNumber: 99, rank: 0 };
+  expect(() => core.execute([issue(1), withdraw(1), late, wrong, issue(2)], 0)).toThrow(/99/);
+  expect(taken).toEqual(["issue", "withdraw", "activate"]);
+});
+
 test("frees what is released before the completion is reported", () => {
   const core = newCore();
   core.execute(

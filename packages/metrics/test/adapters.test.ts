@@ -2,7 +2,9 @@ import { DataPointType, MeterProvider, MetricReader } from "@opentelemetry/sdk-m
 import * as client from "prom-client";
 import { METRICS, type MetricsSink } from "slicescheduler";
 import { expect, test } from "vitest";
-import { openTelemetrySink, PrometheusText, promClientSink } from "../src/index.ts";
+import { PrometheusText } from "../src/index.ts";
+import { openTelemetrySink } from "../src/open-telemetry.ts";
+import { promClientSink } from "../src/prom-client.ts";
 import { readExposition } from "./exposition.ts";
 import { measured } from "./world.ts";
 

@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import * as client from "prom-client";
 import { expect, test } from "vitest";
-import { PrometheusText, promClientSink } from "../src/index.ts";
+import { PrometheusText } from "../src/index.ts";
+import { promClientSink } from "../src/prom-client.ts";
 import { readExposition } from "./exposition.ts";
 
 const value = fc.double({ min: 0, max: 1e9, noNaN: true });

@@ -109,6 +109,15 @@ test("times are rounded, and said to be, before a page grows too large; then it 
   expect(codeOf({ ...input, maxBytes: 100_000 })).toBe("TOO_LARGE");
 });
 
+test("an operator takes 10 bytes at most, so that five times 190,000 stay below 10 MB with exact times", () => {
+  const record = runLike({ accelerators: 8, operators: 60_000 });
+  const bytes = (made: ReportInput["policies"][number]["record"]): number =>
+    Buffer.byteLength(htmlReport({ title: "T", policies: [{ name: "p", record: made }] }));
+  const less = runLike({ accelerators: 8, operators: 20_000 });
+  const each = (bytes(record) - bytes(less)) / (record.operators.count - less.operators.count);
+  expect(each).toBeLessThan(10);
+});
+
 test("input that makes no report is refused", () => {
   const one = { name: "p", record };
   expect(codeOf({ title: "T", policies: [] })).toBe("INVALID_INPUT");

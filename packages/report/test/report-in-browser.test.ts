@@ -149,6 +149,14 @@ describe.skipIf(!hasBrowser)("the report in a browser (skipped where no Chromium
 
   test("prints as pages, in the colours of paper", async () => {
     const { page, troubles } = await browser.open(reportOf(usual), { colorScheme: "dark" });
+    const background = () => page.evaluate<string>("getComputedStyle(document.body).backgroundColor");
+    const screen = [await background(), await picture(page, 0)];
+    await page.evaluate("dispatchEvent(new Event('beforeprint'))");
+    expect(await background()).toBe("rgb(255, 255, 255)");
+    expect(await picture(page, 0)).not.toBe(screen[1]);
+    expect(await page.locator("details[data-print]").getAttribute("open")).toBe("");
+    await page.evaluate("dispatchEvent(new Event('afterprint'))");
+    expect([await background(), await picture(page, 0)]).toEqual(screen);
     const pdf = await page.pdf({ format: "A4" });
     const pages = pdf.toString("latin1").match(/\/Type\s*\/Page\b/g)?.length ?? 0;
     expect(pages).toBeGreaterThanOrEqual(2);

@@ -12,10 +12,15 @@ export function reportPage({ replays, report, command }: SavedReplay): string {
     title: `Replay of ${workload.recipe} over ${Number(workload.minutes.toFixed(2))} min`,
     workload: workloadFacts(report),
     provenance: provenance(report, command),
-    policies: replays.map(({ policy, summary, record, outcome }) => ({ name: policy, summary, record, outcome })),
+    policies: replays.map(({ policy, ...rest }) => ({ name: policy, ...rest, tenantOf: serviceOf })),
     slo,
     windowNs: workload.minutes * 60e9,
   });
+}
+
+/** The service that a request of a replay belongs to, by the label that the driver gives it. */
+export function serviceOf(label: string): string {
+  return label.startsWith("online ") ? label.slice("online ".length) : label;
 }
 
 function workloadFacts({ workload }: ReplayReport): Fact[] {

@@ -5,7 +5,7 @@ import { UsageError } from "../errors.ts";
 import { resolved } from "../files/load.ts";
 import type { Io } from "../io.ts";
 import { writeOutput } from "../output.ts";
-import { reportPage } from "../replay/report-page.ts";
+import { reportPage, serviceOf } from "../replay/report-page.ts";
 import { type LoadedResult, loadResult } from "../saved/load-results.ts";
 
 export interface ReportOptions {
@@ -55,7 +55,10 @@ function named(results: readonly LoadedResult[]): ReportPolicy[] {
       return [{ file, run: { name: record.label === "" ? file : record.label, record } }];
     }
     if (result.kind !== "saved") return [];
-    return result.saved.replays.map(({ policy, ...rest }) => ({ file: result.file, run: { name: policy, ...rest } }));
+    return result.saved.replays.map(({ policy, ...rest }) => ({
+      file: result.file,
+      run: { name: policy, ...rest, tenantOf: serviceOf },
+    }));
   });
   const count = (name: string): number => all.filter(({ run }) => run.name === name).length;
   const seen = new Map<string, number>();

@@ -27,7 +27,6 @@ export interface Measured {
 export interface TwinOptions {
   readonly cluster: Cluster;
   readonly engine: NativeEngine;
-  readonly runsAhead: boolean;
   readonly nowNs: () => number;
   readonly details: (issue: IssueInstruction) => IssueDetails;
   readonly weightsNumber: (name: string) => number;
@@ -39,8 +38,6 @@ export interface TwinOptions {
  * The executor's core and the native engine side by side. The core is the authority: it checks instructions, and gives events. The engine goes
  * on by itself, by the same rules; what it did is read from its log and told to the core, which has to come to the same starts. It throws
  * INVARIANT_BROKEN where they part.
- *
- * Where it does not run ahead, the engine starts nothing before the core has, which is when no event is left to deliver.
  */
 export class Twin {
   readonly core: ExecutorCore;
@@ -111,7 +108,6 @@ export class Twin {
 
   /** The next event to deliver; undefined when there is none now. */
   next(): ExecutorEvent | undefined {
-    if (this.#taken === this.#events.length && !this.#options.runsAhead) this.#during((nowNs) => this.#step(nowNs));
     if (this.#taken === this.#events.length) this.#returnOne();
     const event = this.#events[this.#taken];
     if (event === undefined) return undefined;
@@ -140,7 +136,7 @@ export class Twin {
 
   /** Reads the log, then does something that the engine is told of, with nothing between: its accelerators wait for it that long. */
   #during(action: (nowNs: number) => void): void {
-    const { engine, runsAhead } = this.#options;
+    const { engine } = this.#options;
     if (this.#isLocked) {
       action(this.#nowNs);
       return;
@@ -158,7 +154,7 @@ export class Twin {
         action(this.#nowNs);
       } finally {
         this.#pull(this.#nowNs);
-        started = engine.commit(this.#batch.numbers, this.#batch.length, this.#nowNs, runsAhead, true);
+        started = engine.commit(this.#batch.numbers, this.#batch.length, this.#nowNs);
       }
     } finally {
       this.#isLocked = false;
@@ -223,34 +219,9 @@ export class Twin {
     return issue;
   }
 
-  /** Takes all that the core has to say; the engine, which runs ahead, has done the same or does so with this commit. */
+  /** Takes all that the core has to say; the engine has done the same, or does so with this commit. */
   #pull(nowNs: number): void {
-    if (!this.#options.runsAhead) return;
     for (let action = this.core.next(nowNs); action !== undefined; action = this.core.next(nowNs)) this.#take(action);
-  }
-
-  /** One event of the core. Where it begins to start operators, the engine does so at the same moment. */
-  #step(nowNs: number): void {
-    let action = this.core.next(nowNs);
-    while (action?.type === "startTransfer") action = this.core.next(nowNs);
-    if (action === undefined) return;
-    const isStart = this.#isStart(action);
-    this.#take(action);
-    if (!isStart) return;
-    for (let other = this.core.next(nowNs); other !== undefined; other = this.core.next(nowNs)) this.#take(other);
-    const { engine } = this.#options;
-    engine.commit(this.#batch.numbers, 0, nowNs, true, false);
-  }
-
-  /** Whether the core says it because it starts what can: an operator does, or does not fit. */
-  #isStart(action: ExecutorAction): boolean {
-    if (action.type !== "deliver") return action.type === "startOperator";
-    const { event } = action;
-    return (
-      event.type === "operatorFailed" &&
-      event.cause === "outOfMemory" &&
-      this.#issues.get(event.issueNumber) !== undefined
-    );
   }
 
   #take(action: ExecutorAction): void {
@@ -310,14 +281,12 @@ export class Twin {
   #returnOne(): void {
     for (const accelerator of this.#returns) {
       if (this.#isEmptied[accelerator] !== true) continue;
-      this.#during((nowNs) => {
-        if (!this.#options.runsAhead) this.#step(nowNs);
+      this.#during(() => {
         if (this.#taken < this.#events.length) return;
         this.#returns.delete(accelerator);
         this.core.returnAccelerator(accelerator);
         this.#isPresent[accelerator] = true;
         this.#batch.giveBack(accelerator);
-        if (!this.#options.runsAhead) this.#step(nowNs);
       });
       return;
     }

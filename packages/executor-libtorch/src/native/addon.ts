@@ -12,7 +12,7 @@ import type {
 } from "../programs/native-runtime.ts";
 
 /** One accelerator, as the engine is made with it. */
-export interface NativeAccelerator {
+interface NativeAccelerator {
   readonly name: string;
   readonly device: string;
   /** HBM − margin. */
@@ -23,9 +23,8 @@ export interface NativeAccelerator {
   readonly present: boolean;
 }
 
-export interface NativeEngineOptions {
+interface NativeEngineOptions {
   readonly accelerators: readonly NativeAccelerator[];
-  readonly runsAhead: boolean;
   readonly lookahead: number;
   readonly reportNs: number;
   /** Of `NativeAddon.nowNs`, where the engine's time begins. */
@@ -48,8 +47,8 @@ export interface NativeEngine {
   lock(): number;
   /** Lets the process end, or not, by whether something is under way. */
   unlock(): void;
-  /** Carries out a batch as batch.ts writes it, starts what can, and unlocks, the two if asked. Locked. Returns how many entries the log has. */
-  commit(batch: Float64Array, length: number, nowNs: number, startsIdle: boolean, unlocks: boolean): number;
+  /** Carries out a batch as batch.ts writes it, starts what can, and unlocks. Locked. Returns how many entries the log has. */
+  commit(batch: Float64Array, length: number, nowNs: number): number;
   /** Code and message of a fault that the log names; once. */
   takeFault(number: number): readonly [code: string, message: string];
   takeFetched(): readonly NativeFetched[] | undefined;

@@ -6,7 +6,7 @@ import { type Column, table } from "./table.ts";
 /** The few figures that decide; the best of each column is marked, unless there is one policy or they are all equal. */
 export function answerTable({ slo, figures }: Comparison, windowNs: number): Markup {
   const threshold =
-    slo === null ? "" : ` SLO: a time to first token (TTFT) below ${formatNs(slo.ttftMs * 1e6)}, ${slo.source}.`;
+    slo === null ? "" : ` SLO: a time to first token (TTFT) below ${formatNs(slo.ttftMs * 1e6)} (${slo.source}).`;
   const caption = `Rates and shares over the window of ${formatNs(windowNs)}. Latencies of the most urgent class, queueing included.${threshold}`;
   return table("Policies compared", caption, "Policy", figures, (it) => it.name, columns(figures));
 }

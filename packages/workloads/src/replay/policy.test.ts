@@ -99,6 +99,8 @@ describe("replayPolicy", () => {
     ["Static-Online", "static-online"],
     ["stat1c-onlin", "static-online"],
     ["dualshare", "dual-share"],
+    ["dual-shar", "dual-share"],
+    ["full-share-p", "full-share-pipelined"],
   ])("near %s there is %s", (name, near) => {
     expect(() => replayPolicy(name, { partitions, tenants: 4 })).toThrowError(`did you mean "${near}"?`);
   });

@@ -72,16 +72,18 @@ function makerOf(name: string): (terms: PolicyTerms) => ReplayPolicy {
   return make;
 }
 
-/** The known name with the least edit distance, if that is near enough to be a slip. */
+/** The known name with the fewest edits, if they are few enough to be a slip; one that begins so is nearly right however much it lacks. */
 export function nearest(name: string, known: readonly string[]): string | undefined {
+  const typed = name.toLowerCase().slice(0, 64);
   let best: string | undefined;
-  let bestDistance = Math.max(2, Math.floor(name.length / 3)) + 1;
+  let bestCost = Math.max(2, Math.floor(name.length / 3)) + 1;
   for (const candidate of known) {
-    const distance = editDistance(name.toLowerCase().slice(0, 64), candidate);
-    if (distance < bestDistance || candidate.startsWith(name.toLowerCase() || " ")) {
-      best = candidate;
-      bestDistance = Math.min(distance, bestDistance);
-    }
+    const edits = editDistance(typed, candidate.toLowerCase());
+    const begins = typed !== "" && candidate.toLowerCase().startsWith(typed);
+    const cost = begins ? Math.min(edits, 1 + edits / 1000) : edits;
+    if (cost >= bestCost) continue;
+    best = candidate;
+    bestCost = cost;
   }
   return best;
 }

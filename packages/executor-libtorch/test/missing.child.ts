@@ -1,5 +1,5 @@
 /** A process of its own where the addon is not to be found. */
-import { type LibtorchError, libtorchAvailable, libtorchExecutor } from "./index.ts";
+import { type LibtorchError, libtorchAvailable, libtorchExecutor } from "../src/index.ts";
 
 try {
   libtorchExecutor();

@@ -2,7 +2,7 @@
 import { fileURLToPath } from "node:url";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
 import { SliceScheduler } from "slicescheduler";
-import { type LibtorchExecutor, libtorchExecutor, type Program } from "./index.ts";
+import { type LibtorchExecutor, type LibtorchExecutorOptions, libtorchExecutor, type Program } from "../src/index.ts";
 
 const SIZE = 300;
 const matrix = { shape: [SIZE, SIZE], dtype: "float32" } as const;
@@ -25,8 +25,11 @@ const multiply: Program = {
 };
 
 /** Instances on two accelerators, each with a transfer. */
-function begin(instances: number): { executor: LibtorchExecutor; scheduler: SliceScheduler; done: Promise<unknown>[] } {
-  const executor = libtorchExecutor();
+function begin(
+  instances: number,
+  options: LibtorchExecutorOptions = {},
+): { executor: LibtorchExecutor; scheduler: SliceScheduler; done: Promise<unknown>[] } {
+  const executor = libtorchExecutor(options);
   executor.define("work", { make: multiply, read: { calls: [], outputs: [{ input: 0 }] } });
   const scheduler = new SliceScheduler({ cluster, executor });
   const work = scheduler.register({
@@ -65,6 +68,18 @@ const WAYS: Readonly<Record<string, () => Promise<void>>> = {
   throw: async () => {
     await begin(6).done[0];
     throw new Error("out of the middle");
+  },
+  /** What a listener throws is reported where nobody catches, and nothing is lost by it. */
+  listener: async () => {
+    let thrown = 0;
+    process.on("uncaughtException", () => thrown++);
+    const onObserved = () => {
+      throw new Error("it does not want to hear");
+    };
+    await Promise.all(begin(6, { onObserved }).done);
+    // The last is thrown after its event was delivered.
+    await new Promise((resolve) => setImmediate(resolve));
+    console.log(`thrown ${thrown}`);
   },
   terminate: async () => {
     const worker = new Worker(fileURLToPath(import.meta.url), { workerData: "work" });

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { build } from "esbuild";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { describeNative } from "./native/describe-native.fixture.ts";
+import { describeNative } from "../src/native/describe-native.fixture.ts";
 
 /** Within the package, where the addon is found. */
 const inside = join(import.meta.dirname, "..", "node_modules", ".cache", "shutdown");
@@ -27,7 +27,7 @@ describeNative("a process that ends with work under way", () => {
   const script = join(inside, "child.mjs");
   beforeAll(async () => {
     mkdirSync(inside, { recursive: true });
-    await bundle("shutdown.child.fixture.ts", script);
+    await bundle("shutdown.child.ts", script);
   });
 
   test.each([
@@ -36,6 +36,7 @@ describeNative("a process that ends with work under way", () => {
     ["after close", "close", 0, "live 0"],
     ["by process.exit", "exit", 7, ""],
     ["by an error that nobody caught", "throw", 1, ""],
+    ["by itself, though a listener throws each time", "listener", 0, "thrown 12"],
     ["in a worker that is terminated, and the process goes on", "terminate", 0, "terminated 1\nlive 0"],
   ])("ends %s", (_, way, status, out) => {
     const child = spawnSync(process.execPath, [script, way], { encoding: "utf8", timeout: 100_000 });
@@ -55,7 +56,7 @@ describeNative("a process that ends with work under way", () => {
 
 test("without the addon the package can be imported, and the executor says what to run", async () => {
   const script = join(outside, "missing.mjs");
-  await bundle("missing.child.fixture.ts", script);
+  await bundle("missing.child.ts", script);
   const child = spawnSync(process.execPath, [script], { encoding: "utf8" });
   const found = JSON.parse(child.stdout);
   expect(found).toMatchObject({ available: false, name: "LibtorchError", code: "LIBTORCH_MISSING" });
