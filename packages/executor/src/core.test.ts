@@ -1,7 +1,8 @@
+import { compileCluster } from "@slicescheduler/gmg";
 import { describe, expect, test } from "vitest";
 import { drain, newCore } from "../test/drain.ts";
-import { issue, local, output, recv, register, template } from "../test/world.ts";
-import type { ExecutorInstruction } from "./index.ts";
+import { cluster, issue, local, output, recv, register, template } from "../test/world.ts";
+import { ExecutorCore, type ExecutorInstruction } from "./index.ts";
 
 const remote = (tensor: number, transfer: number) => ({ tensor, transfer, source: 0 });
 const consumer = (issueNumber: number, tensor: number, transfer: number) =>
@@ -38,12 +39,12 @@ test("all intents of a batch come at once, in the order of their numbers, before
 
 test("onTaken hears of what was carried out or ignored, in order, and not of what was refused", () => {
   const taken: string[] = [];
-  const core = newCore({ onTaken: ({ type }) => taken.push(type) });
-  taken.length = 0;
+  const core = new ExecutorCore(compileCluster(cluster), { onTaken: ({ type }) => taken.push(type) });
+  core.execute([register], 0);
   const late: ExecutorInstruction = { type: "activate", issueNumber: 1 };
   const wrong: ExecutorInstruction = { type: "rerank", issueNumber: 99, rank: 0 };
   expect(() => core.execute([issue(1), withdraw(1), late, wrong, issue(2)], 0)).toThrow(/99/);
-  expect(taken).toEqual(["issue", "withdraw", "activate"]);
+  expect(taken).toEqual(["registerTemplate", "issue", "withdraw", "activate"]);
 });
 
 test("frees what is released before the completion is reported", () => {
