@@ -1,6 +1,6 @@
 /**
  * How many accelerators, and of how much memory, does this trace need for that service level? Read it like a notebook: a trace, a
- * service level, every cluster that one could buy, each replayed; then a table, and an answer. Run by the test suite.
+ * service level, every cluster that one could buy, each replayed; then a table, and an answer. `node examples/run.mjs capacity-planning` runs it.
  */
 import {
   azure2023Profile,

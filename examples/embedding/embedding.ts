@@ -1,6 +1,6 @@
 /**
  * A serving framework in miniature: a prefill and its decode steps are submitted as they become known, an offline request
- * fills what is left. Run by the test suite.
+ * fills what is left. `node examples/run.mjs embedding` runs it.
  */
 import { virtualExecutor } from "@slicescheduler/executor";
 import { colocationCluster, llamaDecode, llamaPrefill } from "@slicescheduler/workloads";

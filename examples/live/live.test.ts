@@ -7,6 +7,14 @@ const eventually = <T>(read: () => T | Promise<T>) => expect.poll(read, { timeou
 
 const dashboard = readFileSync(new URL("../../docs/dashboards/slicescheduler.json", import.meta.url), "utf8");
 
+/** Operators of a class that were done, in a text that was scraped. */
+const done = (text: string, of: string) =>
+  Number(
+    new RegExp(`^slicescheduler_operators_total\\{class="${of}",tenant="\\w+",outcome="done"\\} (\\d+)`, "m").exec(
+      text,
+    )?.[1] ?? 0,
+  );
+
 test("what is scraped moves on, has every label value the dashboard asks for, and the page is there", async () => {
   const live = await startLive();
   try {
@@ -15,12 +23,6 @@ test("what is scraped moves on, has every label value the dashboard asks for, an
       expect(response.headers.get("content-type")).toBe("text/plain; version=0.0.4; charset=utf-8");
       return response.text();
     };
-    const done = (text: string, of: string) =>
-      Number(
-        new RegExp(`^slicescheduler_operators_total\\{class="${of}",tenant="\\w+",outcome="done"\\} (\\d+)`, "m").exec(
-          text,
-        )?.[1] ?? 0,
-      );
     const first = await scrape();
     for (const of of ["online", "offline"]) {
       await eventually(async () => done(await scrape(), of)).toBeGreaterThan(done(first, of) + 3);
@@ -39,6 +41,33 @@ test("what is scraped moves on, has every label value the dashboard asks for, an
       if (pair !== 'outcome="failed"')
         expect([pair, text.includes(pair) || pair === 'direction="in"']).toEqual([pair, true]);
     expect((await fetch(live.viewUrl)).status).toBe(200);
+  } finally {
+    await live.close();
+  }
+});
+
+test("with every accelerator drained in the live view it refuses and waits, and goes on once one is resumed", async () => {
+  const token = "a token of some length";
+  const live = await startLive({ token });
+  try {
+    const act = async (action: "drain" | "resume", accelerator: string) => {
+      const headers = { "content-type": "application/json", authorization: `Bearer ${token}` };
+      const body = JSON.stringify({ action, accelerator });
+      const answer = await fetch(`${live.viewUrl}api/actions`, { method: "POST", headers, body });
+      expect(answer.status).toBe(200);
+    };
+    const scrape = async () => (await fetch(live.metricsUrl)).text();
+    const refused = async () =>
+      Number(/^slicescheduler_refusals_total\{code="ACCELERATOR_UNAVAILABLE"\} (\d+)/m.exec(await scrape())?.[1] ?? 0);
+    await eventually(async () => done(await scrape(), "offline")).toBeGreaterThan(3);
+    for (const accelerator of ["a0", "a1", "a2"]) await act("drain", accelerator);
+    // Chats every tenth of a second, and each of the six of the batch once a second.
+    await eventually(refused).toBeGreaterThan(30);
+    await eventually(() => live.scheduler.stats().issuedOperators).toBe(0);
+    const before = await scrape();
+    await act("resume", "a1");
+    for (const of of ["online", "offline"])
+      await eventually(async () => done(await scrape(), of)).toBeGreaterThan(done(before, of) + 3);
   } finally {
     await live.close();
   }

@@ -4,6 +4,7 @@
  */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { setTimeout } from "node:timers/promises";
 import { RealTime, virtualExecutor } from "@slicescheduler/executor";
 import { defineTemplate } from "@slicescheduler/gmg";
 import { serveLiveView } from "@slicescheduler/live-view";
@@ -83,37 +84,53 @@ export async function startLive({ metricsPort = 0, viewPort = 0, token }: LiveOp
   };
 }
 
-/** A chat comes every tenth of a second; of the batch there are always six requests. Now and then somebody leaves. */
+/**
+ * A chat comes every tenth of a second; of the batch there are always six requests. Now and then somebody leaves. While every accelerator is
+ * drained or lost `submit` refuses, and what waits fails: a chat that nobody takes is gone, the batch tries again a second later.
+ */
 function work(scheduler: SliceScheduler): () => void {
   const template = scheduler.register(pass);
-  let isOver: boolean = false;
+  const over = new AbortController();
   let chats = 0;
   const chat = () => {
-    const handle = scheduler.submit(template, {
-      symbols: { tokens: 100 + ((chats * 37) % 400) },
-      priority: "online",
-      tenant: "chat",
-      label: `chat ${chats}`,
-    });
-    if (chats % 20 === 7) handle.cancel();
-    chats += 1;
+    const number = chats++;
+    try {
+      const tokens = 100 + ((number * 37) % 400);
+      const handle = scheduler.submit(template, {
+        symbols: { tokens },
+        priority: "online",
+        tenant: "chat",
+        label: `chat ${number}`,
+      });
+      if (number % 20 === 7) handle.cancel();
+    } catch (error) {
+      if (!isUnavailable(error)) throw error;
+    }
   };
   const batch = async (label: string) => {
-    while (!isOver) {
-      const handle = scheduler.submit(template, {
-        symbols: { tokens: 1500 },
-        priority: "offline",
-        tenant: "batch",
-        label,
-      });
-      // One whose accelerators were all drained fails, and is tried again later.
-      await handle.done.catch(() => new Promise((resolve) => setTimeout(resolve, 1000)));
+    while (!over.signal.aborted) {
+      try {
+        const symbols = { tokens: 1500 };
+        await scheduler.submit(template, { symbols, priority: "offline", tenant: "batch", label }).done;
+      } catch (error) {
+        if (!mayBeTriedAgain(error)) throw error;
+        await setTimeout(1000, undefined, { signal: over.signal }).catch(() => {});
+      }
     }
   };
   const timer = setInterval(chat, 100);
   for (let index = 0; index < 6; index++) void batch(`batch ${index}`);
   return () => {
-    isOver = true;
+    over.abort();
     clearInterval(timer);
   };
 }
+
+/** No accelerator is there, or too few of them. */
+const isUnavailable = (error: unknown) => codeOf(error) === "ACCELERATOR_UNAVAILABLE";
+
+/** It lost its accelerators, was cancelled in the live view, or the example ends. */
+const mayBeTriedAgain = (error: unknown) =>
+  isUnavailable(error) || ["INSTANCE_FAILED", "INSTANCE_CANCELLED", "CLOSED"].includes(codeOf(error));
+
+const codeOf = (error: unknown) => (error instanceof Error && "code" in error ? String(error.code) : "");

@@ -1,7 +1,6 @@
 /**
  * The transfer arbiter alone, without graph, scheduler or executor: who may send to whom, when, over ports and a shared link. Here it
- * moves checkpoint shards between four hosts, two of them behind one uplink, and is compared with first come, first served. Run by the
- * test suite.
+ * moves checkpoint shards between four hosts, two of them behind one uplink, and is compared with first come, first served. `node examples/run.mjs only-the-arbiter` runs it.
  */
 import { Arbiter, type Intent, type Topology } from "@slicescheduler/arbitration";
 

@@ -24,6 +24,9 @@ export class OpenAiError extends Error {
   }
 }
 
+/** Of a request that somebody cancelled in the live view: not to be sent again. */
+export const CANCELLED = "cancelled";
+
 const TYPES: Readonly<Record<number, string>> = {
   401: "authentication_error",
   403: "permission_error",
@@ -44,8 +47,16 @@ export function asOpenAiError(error: unknown): OpenAiError {
       });
     case "NEVER_FITS":
       return new OpenAiError(400, "the request needs more memory than there is", { code: "context_length_exceeded" });
-    case "CLOSED":
+    case "ACCELERATOR_UNAVAILABLE":
+      return new OpenAiError(503, "no accelerator takes requests now; try again later", {
+        code: "accelerators_unavailable",
+      });
+    case "INSTANCE_FAILED":
+    case "TRANSFER_OVERDUE":
+      return new OpenAiError(503, "the request lost what it ran on; try again", { code: "request_lost" });
     case "INSTANCE_CANCELLED":
+      return new OpenAiError(503, "the request was cancelled by whoever runs the server", { code: CANCELLED });
+    case "CLOSED":
       return new OpenAiError(503, "the server is shutting down", { code: "shutting_down" });
     default:
       return new OpenAiError(500, message, { code: "server_error" });

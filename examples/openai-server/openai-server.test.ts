@@ -253,6 +253,58 @@ describe("with the official client", () => {
 });
 
 describe("as a server", () => {
+  test("drained, it asks to come again; resumed, it answers", async () => {
+    const { client, model, scheduler, server } = await served({ model: virtual(5) });
+    const ask = (stream: boolean) =>
+      client.completions.create({ model, prompt: "x".repeat(900), max_tokens: 5, stream });
+    const drain = () => {
+      for (const name of ["virtual0", "virtual1"]) scheduler.drainAccelerator(name);
+    };
+    // Some run and end all the same; those that wait for memory have nowhere to go any more.
+    const asked = Array.from({ length: 60 }, () =>
+      ask(false).then(
+        () => "done",
+        ({ status, code }: { status?: number; code?: string }) => `${status} ${code}`,
+      ),
+    );
+    await eventually(() => scheduler.stats().requests).toBe(60);
+    await eventually(() => scheduler.stats().issuedOperators).toBeGreaterThan(0);
+    drain();
+    expect(new Set(await Promise.all(asked))).toEqual(new Set(["done", "503 request_lost"]));
+    for (const stream of [false, true])
+      await expect(ask(stream)).rejects.toMatchObject({ status: 503, code: "accelerators_unavailable" });
+    const headers = { "content-type": "application/json" };
+    const body = JSON.stringify({ model, prompt: "a" });
+    const answer = await fetch(`${server.url}/v1/completions`, { method: "POST", headers, body });
+    expect([answer.status, answer.headers.get("retry-after")]).toEqual([503, "1"]);
+    await atRest(server);
+    // The official client comes again on its own.
+    const patient = new OpenAI({ baseURL: `${server.url}/v1`, apiKey: "unused", maxRetries: 30 });
+    const kept = patient.completions.create({ model, prompt: "a", max_tokens: 4 });
+    scheduler.resumeAccelerator("virtual1");
+    expect((await kept).choices[0]?.text).toHaveLength(4);
+  });
+
+  test("cancelled by whoever runs it, a request ends, and is not sent again", async () => {
+    const { model, scheduler, server } = await served({ model: virtual(5) });
+    const client = new OpenAI({ baseURL: `${server.url}/v1`, apiKey: "unused", maxRetries: 5 });
+    const asked = client.completions.create({ model, prompt: "a", max_tokens: 1900 });
+    const refusal = expect(asked).rejects.toMatchObject({ status: 503, code: "cancelled" });
+    await eventually(() => scheduler.stats().instances).toBeGreaterThan(0);
+    // Instances are numbered from 0; those that ended are not touched.
+    for (let instance = 0; instance < 200; instance++) {
+      try {
+        scheduler.cancelInstance(instance);
+      } catch {
+        break;
+      }
+    }
+    await refusal;
+    await atRest(server);
+    const text = await metricsOf(server);
+    expect(readingOf(text, 'openai_requests_total{endpoint="completions",status="503"}')).toBe(1);
+  });
+
   test("metrics of the scheduler and of the server stand in one text", async () => {
     const { client, model, server } = await served();
     await client.completions.create({ model, prompt: "abc", max_tokens: 5, service_tier: "flex" } as never);

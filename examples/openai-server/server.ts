@@ -10,7 +10,7 @@ import * as promClient from "prom-client";
 import { answer } from "./completions.ts";
 import { httpMetrics } from "./http-metrics.ts";
 import { bestModel, type ModelOptions } from "./model.ts";
-import { asOpenAiError, OpenAiError } from "./openai-error.ts";
+import { asOpenAiError, CANCELLED, OpenAiError } from "./openai-error.ts";
 import { type Job, type Limits, readChat, readCompletion } from "./requests.ts";
 import type { TextModel } from "./text-model.ts";
 
@@ -239,7 +239,8 @@ function sendJson(response: ServerResponse, status: number, value: unknown): voi
 function fail(response: ServerResponse, error: OpenAiError): void {
   if (response.headersSent || response.destroyed) response.destroy();
   else {
-    if (error.status === 429) response.setHeader("retry-after", "1");
+    if (error.code === CANCELLED) response.setHeader("x-should-retry", "false");
+    else if (error.status === 429 || error.status === 503) response.setHeader("retry-after", "1");
     sendJson(response, error.status, error.body);
   }
 }

@@ -1,4 +1,4 @@
-/** A SliceScheduler over lanes: signals of two priorities are made on one lane, smoothed and summed up on the same or the other. */
+/** A SliceScheduler over lanes: signals of two priorities are made on one lane, smoothed and summed up on the same or the other. `node examples/run.mjs own-executor` runs it. */
 import { SliceScheduler } from "slicescheduler";
 import { type Kernel, LaneExecutor } from "./lane-executor.ts";
 

@@ -1,7 +1,7 @@
 /**
  * A scheduling policy of one's own beside the default one. The default takes whichever candidate is predicted to be done first.
  * This one packs: it takes the first partition, in the template's order, that is done almost as soon, so that the accelerators at the
- * end of the list stay free and can be switched off, or lent. Run by the test suite.
+ * end of the list stay free and can be switched off, or lent. `node examples/run.mjs own-policy` runs it.
  */
 import { SimulatedTime, virtualExecutor } from "@slicescheduler/executor";
 import { type SchedulingPolicy, simulationGuided } from "@slicescheduler/scheduler";

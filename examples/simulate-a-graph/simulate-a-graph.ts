@@ -1,6 +1,6 @@
 /**
  * Graphs of operators in five formats, each read, simulated and drawn. The readers take content; files are the application's.
- * Run by the test suite, and by `node --conditions=@slicescheduler/source simulate-a-graph.ts` from Node 22.18 on.
+ * `node examples/run.mjs simulate-a-graph` prints them all.
  */
 import { readFileSync } from "node:fs";
 import {
@@ -38,8 +38,4 @@ export function complaint(read: () => Dag): string {
     if (error instanceof FormatError) return `${error.code}: ${error.message}`;
     throw error;
   }
-}
-
-if (import.meta.filename === process.argv[1]) {
-  for (const [file, read] of Object.entries(graphs)) console.log(`${file}\n${complaint(read)}\n`);
 }

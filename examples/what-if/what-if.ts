@@ -1,6 +1,5 @@
 /**
- * An application asks before it submits: when would this be done, and whom would it delay? What costs others too much is put off. Run by the
- * test suite.
+ * An application asks before it submits: when would this be done, and whom would it delay? What costs others too much is put off. `node examples/run.mjs what-if` runs it.
  */
 import { SimulatedTime, virtualExecutor } from "@slicescheduler/executor";
 import { colocationCluster, llamaPrefill } from "@slicescheduler/workloads";

@@ -1,9 +1,9 @@
 #!/usr/bin/env node
 import { processIo } from "./io.ts";
 import { main } from "./main.ts";
+import { watchOutput } from "./standard-output.ts";
 
-// A reader that has seen enough (`| head`) closes the pipe; that is no failure of ours.
-process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-  if (error.code !== "EPIPE") throw error;
+const exitCode = watchOutput(process, (code) => {
+  process.exitCode = code;
 });
-process.exitCode = await main(process.argv.slice(2), processIo());
+process.exitCode = exitCode(await main(process.argv.slice(2), processIo()));

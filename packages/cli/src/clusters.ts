@@ -1,9 +1,14 @@
 /** `clusters`: the descriptions that come with the package. */
-import { readyClusterFile, readyClusters } from "./assets.ts";
+import { readyClusterFile, readyClusters, schemaPathFrom } from "./assets.ts";
 import { documentBytesMax } from "./files/document.ts";
 import { loadCluster } from "./files/load.ts";
 import { readText } from "./files/read-file.ts";
 import type { Io } from "./io.ts";
+
+/** Where an editor finds the schema of a file that is put into this folder. */
+function withSchemaSeenFrom(cwd: string, text: string): string {
+  return text.replace(/(?<=^# yaml-language-server: \$schema=).*$/m, schemaPathFrom("cluster", cwd));
+}
 
 /** One entry of `--json`. */
 export interface ReadyCluster {
@@ -20,7 +25,7 @@ export function runClusters(name: string | undefined, { json = false }: { readon
     if (!readyClusters().includes(name)) loadCluster(name, io.cwd);
     const cluster = loadCluster(name, io.cwd);
     if (json) io.out(`${JSON.stringify(cluster)}\n`);
-    else io.out(readText(readyClusterFile(name), documentBytesMax));
+    else io.out(withSchemaSeenFrom(io.cwd, readText(readyClusterFile(name), documentBytesMax)));
     return;
   }
   const clusters = readyClusters().map((ready): ReadyCluster => {

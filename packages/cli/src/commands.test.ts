@@ -1,8 +1,9 @@
 /** Commands that need no replay: validate, clusters, convert, profile, help, typos. */
-import { readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { afterAll, describe, expect, test } from "vitest";
+import { readyClusterFile } from "./assets.ts";
 import { neverReplay, runMain } from "./main.fixture.ts";
 import { tinyWorkload } from "./tiny-workload.fixture.ts";
 
@@ -198,4 +199,45 @@ describe("convert and profile", () => {
     expect((await run(["replay", "--profile", "broken.json"])).code).toBe(2);
     expect(get("long.profile.json")).toMatch(/\n$/);
   });
+});
+
+describe("the schema of a ready cluster that was copied", () => {
+  const schemaOf = async (cwd: string): Promise<string> => {
+    const { out } = await runMain(["clusters", "l4-node"], { replay: neverReplay, cwd });
+    return /^# yaml-language-server: \$schema=(.*)$/m.exec(out)?.[1] ?? "";
+  };
+
+  test("is found from the folder of the copy, installed there or not", async () => {
+    const bare = await schemaOf(dir);
+    expect(JSON.parse(readFileSync(join(dir, bare), "utf8"))).toHaveProperty("properties.accelerators");
+    const schemas = join(dir, "app/node_modules/@slicescheduler/cli/schemas");
+    mkdirSync(schemas, { recursive: true });
+    mkdirSync(join(dir, "app/deep"));
+    writeFileSync(join(schemas, "cluster.schema.json"), "{}");
+    expect(await schemaOf(join(dir, "app"))).toBe("./node_modules/@slicescheduler/cli/schemas/cluster.schema.json");
+    expect(await schemaOf(join(dir, "app/deep"))).toBe(
+      "../node_modules/@slicescheduler/cli/schemas/cluster.schema.json",
+    );
+  });
+
+  test("of each ready cluster nothing else changes", async () => {
+    const { clusters } = JSON.parse((await run(["clusters", "--json"])).out);
+    for (const { name } of clusters) {
+      const { out } = await run(["clusters", name]);
+      put("copy.yaml", out);
+      expect((await run(["validate", "copy.yaml"])).code).toBe(0);
+      const [first, ...rest] = out.split("\n");
+      expect(first).toMatch(/^# yaml-language-server: \$schema=\.{1,2}\//);
+      expect(readFileSync(readyClusterFile(name), "utf8").split("\n").slice(1)).toEqual(rest);
+    }
+  });
+});
+
+test("validate: of more faults than are told the count is said to be a least one", async () => {
+  const fields = (count: number): string => Array.from({ length: count }, (_, i) => `unknown${i}: 1\n`).join("");
+  const good = "accelerators: [{ name: a, kind: k, hbm: 8GB }]\n";
+  put("many.yaml", good + fields(150));
+  expect((await run(["validate", "many.yaml"])).err).toMatch(/at least 100 fault\(s\) in 1 of 1 file\(s\)\n$/);
+  put("few.yaml", good + fields(99));
+  expect((await run(["validate", "few.yaml"])).err).toMatch(/^error: 99 fault\(s\) in 1 of 1 file/m);
 });

@@ -61,7 +61,8 @@ export function faultLine({ file, line, column, path, message }: FileFault): str
 
 /** Files were checked and have faults, which were told before. Code `FILES_INVALID`. */
 export class FilesInvalidError extends CliError {
-  constructor(faults: number, invalid: number, checked: number) {
-    super("FILES_INVALID", `${faults} fault(s) in ${invalid} of ${checked} file(s)`);
+  /** @param areAll false where a file has so many faults that not all were told. */
+  constructor(faults: number, areAll: boolean, invalid: number, checked: number) {
+    super("FILES_INVALID", `${areAll ? "" : "at least "}${faults} fault(s) in ${invalid} of ${checked} file(s)`);
   }
 }

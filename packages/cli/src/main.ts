@@ -3,14 +3,16 @@ import { nearest, TraceFaultsError, WorkloadError } from "@slicescheduler/worklo
 import { CommanderError } from "commander";
 import { CliError, UsageError } from "./errors.ts";
 import type { Io } from "./io.ts";
+import { printableIo } from "./printable.ts";
 import { buildProgram } from "./program.ts";
 import type { Replay } from "./replay/command.ts";
 
 /**
  * Exit codes: 0 done; 1 a replay broke an invariant, or something failed inside; 2 bad input: options, files, or faults that
- * `validate` found. Errors are a line each on stderr.
+ * `validate` found. Errors are a line each on stderr. Control characters of files and arguments are printed escaped.
  */
-export async function main(args: readonly string[], io: Io, replay?: Replay): Promise<number> {
+export async function main(args: readonly string[], given: Io, replay?: Replay): Promise<number> {
+  const io = printableIo(given);
   try {
     const program = buildProgram({ io, replay, args });
     checkCommand(

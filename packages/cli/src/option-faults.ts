@@ -1,6 +1,8 @@
 /** Reads options as text and collects what is wrong with them, so that all of it is told at once. */
 import { UsageError } from "./errors.ts";
 
+const plainNumber = /^\d{1,20}(\.\d{1,20})?$/;
+
 export class OptionFaults {
   readonly #faults: string[] = [];
 
@@ -22,9 +24,13 @@ export class OptionFaults {
     isValid: (value: number) => boolean,
   ): number | Fallback {
     if (text === undefined) return fallback;
-    const value = /^\d{1,20}(\.\d{1,20})?$/.test(text) ? Number(text) : Number.NaN;
-    if (isValid(value)) return value;
-    this.wanted(option, wanted, text);
+    const value = Number(text.trim() === "" ? Number.NaN : text);
+    const isPlain = plainNumber.test(text);
+    if (isPlain && isValid(value)) return value;
+    const plain = String(value);
+    if (isValid(value) && plainNumber.test(plain))
+      this.wanted(option, `a plain decimal number, such as ${plain}`, text);
+    else this.wanted(option, wanted, text);
     return fallback;
   }
 

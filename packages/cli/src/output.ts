@@ -1,7 +1,101 @@
 /** Writing result files: a folder that is missing, or no permission, is told in a line. */
-import { closeSync, openSync, writeFileSync, writeSync } from "node:fs";
-import { extname } from "node:path";
-import { CliError } from "./errors.ts";
+import {
+  accessSync,
+  type BigIntStats,
+  closeSync,
+  constants,
+  openSync,
+  readlinkSync,
+  realpathSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
+import { basename, dirname, extname, join, resolve } from "node:path";
+import { CliError, UsageError } from "./errors.ts";
+
+/** A file, and by which option or argument it was named. */
+export interface NamedFile {
+  /** Such as `--record`. */
+  readonly option: string;
+  /** As messages show it. */
+  readonly shown: string;
+  /** Absolute. */
+  readonly path: string;
+}
+
+/**
+ * To be called before the work: outputs can be written, and none of them is a file that is read, or another output, by whatever
+ * names, links included. What is no regular file (a pipe, a device) may be named more than once.
+ * Errors: USAGE, with every output that is in the way of something; FILE_UNWRITABLE.
+ */
+export function checkOutputs(outputs: readonly NamedFile[], inputs: readonly NamedFile[] = []): void {
+  const taken = new Map<string, NamedFile>();
+  const faults: string[] = [];
+  for (const input of inputs) {
+    const identity = identityOf(input.path);
+    if (identity !== null) taken.set(identity, input);
+  }
+  const read = new Set<NamedFile>(inputs);
+  for (const output of outputs) {
+    checkWritable(output);
+    const identity = identityOf(output.path);
+    if (identity === null) continue;
+    const other = taken.get(identity);
+    if (other === undefined) taken.set(identity, output);
+    else if (read.has(other))
+      faults.push(`${nameOf(output)} is the file that is read as ${nameOf(other)}; name another`);
+    else faults.push(`${nameOf(output)} is the file that ${nameOf(other)} is written to; name another`);
+  }
+  if (faults.length > 0) throw new UsageError(faults);
+}
+
+function nameOf({ option, shown }: NamedFile): string {
+  return `${option} ${shown}`;
+}
+
+/** Equal for two names of one file, which need not exist; null for what is no regular file. */
+function identityOf(path: string): string | null {
+  const stats = statOf(path);
+  if (stats === null) return `at ${targetOf(path)}`;
+  return stats.isFile() ? `${stats.dev}:${stats.ino}` : null;
+}
+
+const linksMax = 40;
+
+/** Where a file would be created that does not exist: a link may lead there. */
+function targetOf(path: string): string {
+  let target = resolve(path);
+  for (let links = 0; links < linksMax; links++) {
+    const folder = attemptOr(() => realpathSync(dirname(target)), dirname(target));
+    target = join(folder, basename(target));
+    const link = attemptOr(() => readlinkSync(target), null);
+    if (link === null) break;
+    target = resolve(folder, link);
+  }
+  return target;
+}
+
+/** Errors: FILE_UNWRITABLE. */
+function checkWritable({ shown, path }: NamedFile): void {
+  const stats = statOf(path);
+  if (stats?.isDirectory() === true) throw unwritable(shown, "it is a folder");
+  const target = stats === null ? dirname(targetOf(path)) : path;
+  attempt(shown, () => accessSync(target, constants.W_OK));
+  if (stats === null && statOf(target)?.isDirectory() !== true) throw unwritable(shown, "its folder does not exist");
+}
+
+function statOf(path: string): BigIntStats | null {
+  return attemptOr(() => statSync(path, { bigint: true }), null);
+}
+
+function attemptOr<Result, Fallback>(read: () => Result, fallback: Fallback): Result | Fallback {
+  try {
+    return read();
+  } catch {
+    return fallback;
+  }
+}
 
 /** Errors: FILE_UNWRITABLE. */
 export function writeOutput(file: string, content: string | Uint8Array): void {
@@ -71,7 +165,11 @@ function attempt<Result>(file: string, write: () => Result): Result {
     return write();
   } catch (cause) {
     const code = (cause as NodeJS.ErrnoException).code;
-    const why = code === "ENOENT" ? "its folder does not exist" : (code ?? String(cause));
-    throw new CliError("FILE_UNWRITABLE", `${file}: cannot be written (${why})`, { cause });
+    const isMissing = code === "ENOENT" || code === "ENOTDIR";
+    throw unwritable(file, isMissing ? "its folder does not exist" : (code ?? String(cause)), cause);
   }
+}
+
+function unwritable(file: string, why: string, cause?: unknown): CliError {
+  return new CliError("FILE_UNWRITABLE", `${file}: cannot be written (${why})`, { cause });
 }

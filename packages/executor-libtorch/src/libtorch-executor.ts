@@ -17,7 +17,7 @@ import { Twin } from "./engine/twin.ts";
 import { WeightsBook } from "./engine/weights-book.ts";
 import { loadAddon, type NativeAddon, type NativeEngine } from "./native/addon.ts";
 import { checkLibtorchOptions, type LibtorchExecutorOptions } from "./options.ts";
-import { withFaults } from "./programs/errors.ts";
+import { LibtorchError, withFaults } from "./programs/errors.ts";
 import { fromNative, type HostTensor, toNative } from "./programs/host-tensor.ts";
 import type { Program } from "./programs/types.ts";
 import type { WeightsSource } from "./weights/types.ts";
@@ -41,7 +41,8 @@ export interface DeviceMemory {
 export interface LibtorchExecutor extends Executor {
   /**
    * What the operators of a template compute, by their names. Call it before the template is registered, which then checks them:
-   * PROGRAM_MISSING, PROGRAM_INVALID, UNKNOWN_OPERATOR, WRONG_ARGUMENT, WEIGHTS_MISSING.
+   * PROGRAM_MISSING, PROGRAM_INVALID, UNKNOWN_OPERATOR, WRONG_ARGUMENT, WEIGHTS_MISSING. A later definition of an operator counts once the template is
+   * registered again. Throws PROGRAM_INVALID for what is no program at all.
    */
   define(template: string, programs: Readonly<Record<string, Program>>): void;
   /**
@@ -51,12 +52,16 @@ export interface LibtorchExecutor extends Executor {
   defineWeights(name: string, source: WeightsSource): void;
   /**
    * Host data of an instance, which its programs read by `feed`; before the operator runs that does. `SubmitOptions.prepare` tells the number of the
-   * instance in time. Throws FEED_MISMATCH.
+   * instance in time. They are kept until `unfeed`: the executor does not hear of the ends of instances. Throws FEED_MISMATCH, also for a number that is
+   * no instance's.
    */
   feed(instance: number, name: string, tensor: HostTensor): void;
-  /** Drops the host data of an instance. */
+  /** Drops the host data of an instance, of which no operator may come that feeds them; nothing to do after `close`. Throws FEED_MISMATCH. */
   unfeed(instance: number): void;
-  /** The contents of a copy that is there; undefined where there is none. Waits for nothing: it may be written in place meanwhile. */
+  /**
+   * The contents of a copy that is there; undefined where there is none. Waits for no operator, which may write to it meanwhile; only while its buffer grows. Throws UNKNOWN_ACCELERATOR,
+   * DTYPE_UNSUPPORTED.
+   */
   read(tensor: number, accelerator: number): HostTensor | undefined;
   /** Tensor copies with contents, on all accelerators; 0 after `close`. */
   liveTensors(): number;
@@ -106,7 +111,7 @@ class NativeExecutor implements LibtorchExecutor {
     this.#options = options;
     this.#weights = new WeightsBook(addon, options.allowTorchScript ?? false);
     this.#kernels = new Kernels(addon, this.#weights);
-    this.#reports = new Reports(options, (template, operator) => this.#kernels.nameOf(template, operator));
+    this.#reports = new Reports(options, (template, operator) => this.#kernels.nameOf(template, operator), throwLater);
     for (const [name, source] of Object.entries(options.weights ?? {})) this.#weights.define(name, source);
     this.manifest = {
       name: "libtorch",
@@ -160,8 +165,7 @@ class NativeExecutor implements LibtorchExecutor {
   }
 
   execute(instructions: readonly ExecutorInstruction[]): void {
-    if (this.#isClosed) throw new ExecutorError("CLOSED", "this libtorch executor is closed");
-    const opened = this.#need();
+    const opened = this.#running();
     try {
       this.#prepared(opened, instructions, () => opened.twin.execute(instructions));
     } finally {
@@ -170,16 +174,21 @@ class NativeExecutor implements LibtorchExecutor {
   }
 
   feed(instance: number, name: string, tensor: HostTensor): void {
+    const { engine } = this.#running();
+    checkInstance(instance);
     const native = toNative(tensor, `${JSON.stringify(name)} of instance ${instance}`);
-    withFaults(`host data of instance ${instance}`, () => this.#need().engine.feed(instance, { [name]: native }));
+    withFaults(`host data of instance ${instance}`, () => engine.feed(instance, { [name]: native }));
   }
 
   unfeed(instance: number): void {
+    checkInstance(instance);
     if (!this.#isClosed) this.#need().engine.unfeed(instance);
   }
 
   read(tensor: number, accelerator: number): HostTensor | undefined {
-    const found = withFaults(`tensor ${tensor}`, () => this.#need().engine.read(tensor, accelerator));
+    const { engine, cluster } = this.#running();
+    checkAccelerator(cluster, accelerator);
+    const found = withFaults(`tensor ${tensor}`, () => engine.read(tensor, accelerator));
     return found === undefined ? undefined : fromNative(found);
   }
 
@@ -188,7 +197,7 @@ class NativeExecutor implements LibtorchExecutor {
   }
 
   memory(): readonly DeviceMemory[] {
-    const { cluster, engine } = this.#need();
+    const { cluster, engine } = this.#running();
     return cluster.accelerators.map(({ index }) => {
       const { usedBytes, peakBytes, capBytes } = engine.memory(index);
       return { usedBytes, peakBytes, capBytes };
@@ -204,23 +213,23 @@ class NativeExecutor implements LibtorchExecutor {
   }
 
   validate(): void {
-    this.#need().twin.validate();
+    this.#running().twin.validate();
   }
 
   loseAccelerator(accelerator: string | number, reason = "it was lost by request"): void {
-    const opened = this.#need();
+    const opened = this.#running();
     opened.twin.loseAccelerator(indexOf(opened.cluster, accelerator), reason);
     this.#deliver(opened);
   }
 
   returnAccelerator(accelerator: string | number): void {
-    const opened = this.#need();
+    const opened = this.#running();
     opened.twin.returnAccelerator(indexOf(opened.cluster, accelerator));
     this.#deliver(opened);
   }
 
   rehearse(what: "fail" | "hold" | "letGo" | "failTransfer", number: number): void {
-    this.#need().engine.rehearse(what, number);
+    this.#running().engine.rehearse(what, number);
   }
 
   close(): void {
@@ -258,9 +267,7 @@ class NativeExecutor implements LibtorchExecutor {
       this.#deliver(opened);
     } catch (error) {
       // Thrown through the native caller, it would be lost.
-      setImmediate(() => {
-        throw error;
-      });
+      throwLater(error);
     }
   }
 
@@ -279,7 +286,7 @@ class NativeExecutor implements LibtorchExecutor {
         this.#tell(opened, event);
       }
     } catch (error) {
-      // What a listener or the master throws is the caller's; the events behind it still come.
+      // What the master throws is the caller's; the events behind it still come.
       this.#continueLater(opened);
       throw error;
     } finally {
@@ -288,11 +295,9 @@ class NativeExecutor implements LibtorchExecutor {
   }
 
   #tell({ context, engine }: Opened, event: ExecutorEvent): void {
-    try {
-      if (event.type === "operatorDone") this.#reports.tell(event.issueNumber, engine);
-    } finally {
-      if (!this.#isClosed) context.deliver(event);
-    }
+    if (event.type === "operatorDone") this.#reports.tell(event.issueNumber, engine);
+    // A listener may have closed the executor.
+    if (!this.#isClosed) context.deliver(event);
   }
 
   #continueLater(opened: Opened): void {
@@ -302,6 +307,11 @@ class NativeExecutor implements LibtorchExecutor {
       this.#isContinuing = false;
       if (!this.#isClosed) this.#deliver(opened);
     });
+  }
+
+  #running(): Opened {
+    if (this.#isClosed) throw new ExecutorError("CLOSED", "this libtorch executor is closed");
+    return this.#need();
   }
 
   #need(): Opened {
@@ -323,5 +333,31 @@ function sinceFirst(nowNs: () => number, epochNs: number): () => number {
 
 /** Throws UNKNOWN_ACCELERATOR. */
 function indexOf(cluster: Cluster, accelerator: string | number): number {
-  return typeof accelerator === "number" ? accelerator : cluster.indexOf(accelerator);
+  if (typeof accelerator === "string") return cluster.indexOf(accelerator);
+  checkAccelerator(cluster, accelerator);
+  return accelerator;
+}
+
+function checkAccelerator({ accelerators }: Cluster, accelerator: number): void {
+  if (accelerators[accelerator] === undefined)
+    throw new ExecutorError(
+      "UNKNOWN_ACCELERATOR",
+      `there is no accelerator ${accelerator}; the cluster has ${accelerators.length}, numbered from 0`,
+    );
+}
+
+/** As the master numbers them. Throws FEED_MISMATCH. */
+function checkInstance(instance: number): void {
+  if (Number.isSafeInteger(instance) && instance >= 0) return;
+  throw new LibtorchError(
+    "FEED_MISMATCH",
+    `host data are for instance ${instance}; it has to be a whole number from 0`,
+  );
+}
+
+/** On its own: a call that comes by when somebody else's listener fails did what it was to do. */
+function throwLater(error: unknown): void {
+  setImmediate(() => {
+    throw error;
+  });
 }

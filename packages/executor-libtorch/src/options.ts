@@ -43,9 +43,9 @@ export interface LibtorchExecutorOptions {
   readonly weights?: Readonly<Record<string, WeightsSource>>;
   /** TorchScript files may be loaded. **Such a file can hold code that runs with all rights of this process.** Default false. */
   readonly allowTorchScript?: boolean;
-  /** Called with each tensor that a program fetched, before the end of its operator is reported. */
+  /** Called with each tensor that a program fetched, before the end of its operator is reported. What it throws, it throws for itself (`uncaughtException`). */
   readonly onFetched?: (fetched: FetchedTensor) => void;
-  /** Called for each operator that is done, before that is reported. */
+  /** Called for each operator that is done, before that is reported; the same holds for what it throws. The master does not hear of these bytes. */
   readonly onObserved?: (observed: ObservedOperator) => void;
   /**
    * JavaScript is woken when an accelerator has fewer operators than this that it can start by itself. A whole number from 1 on; the more, the fewer

@@ -5,15 +5,18 @@ import { ReportError } from "./errors.ts";
 /** Everything in it is data: no string is read as HTML. */
 export interface ReportInput {
   readonly title: string;
-  /** What was served, in the order shown. */
+  /** What was served, in the order shown: what all policies have in common. */
   readonly workload?: readonly Fact[];
   /** Where the figures come from: trace, seed, versions, command; in the order shown. */
   readonly provenance?: readonly Fact[];
   /** At least one, in the order shown. */
   readonly policies: readonly ReportPolicy[];
-  /** Threshold of the SLO. Default: the p90 TTFT of `static-online` where that is among the policies; else there is none. */
+  /**
+   * Threshold of the SLO, for policies that name none of their own. Default: where all had the same workload, the p90 TTFT of
+   * `static-online` if that is among them; else there is none.
+   */
   readonly slo?: ReportSlo;
-  /** Time over which rates and shares count, from the start of a run, in ns. Default: that of the outcomes, else the longest run. */
+  /** Time over which rates and shares count, from the start of a run, in ns. Default: that of the outcome, else the length of the run. */
   readonly windowNs?: number;
   /** Size that the page may have at most. Default 10,000,000. Times are rounded, down to 100 µs, to stay below. */
   readonly maxBytes?: number;
@@ -38,6 +41,12 @@ export interface ReportPolicy {
   readonly record: RunRecord;
   /** What a replay returned; without it the figures come from the record alone. */
   readonly outcome?: ReplayOutcome;
+  /** What it served, in the order shown, where that is not common to all. */
+  readonly workload?: readonly Fact[];
+  /** Default: that of the report. */
+  readonly slo?: ReportSlo;
+  /** Default: that of the report. */
+  readonly windowNs?: number;
   /** Tenant of a request by its label, for requests that name none. */
   readonly tenantOf?: (label: string) => string;
 }
@@ -53,11 +62,15 @@ export function checkInput({ policies, slo, windowNs, maxBytes }: ReportInput): 
     fail(`${policies.length} policies; it takes 1 to ${policiesMax}`);
   const names = new Set(policies.map((policy) => policy.name));
   if (names.size < policies.length) fail("two policies of the same name; name them apart");
-  for (const [option, value] of Object.entries({ windowNs, maxBytes, "slo.ttftMs": slo?.ttftMs })) {
-    if (value !== undefined && !(Number.isFinite(value) && value > 0))
-      fail(`${option} ${value}; it has to be a number above 0`);
-  }
-  for (const { name, record } of policies) {
+  const checkAboveZero = (numbers: Readonly<Record<string, number | undefined>>, where: string): void => {
+    for (const [option, value] of Object.entries(numbers)) {
+      if (value !== undefined && !(Number.isFinite(value) && value > 0))
+        fail(`${option} ${value}${where}; it has to be a number above 0`);
+    }
+  };
+  checkAboveZero({ windowNs, maxBytes, "slo.ttftMs": slo?.ttftMs }, "");
+  for (const { name, record, windowNs: its, slo: own } of policies) {
+    checkAboveZero({ windowNs: its, "slo.ttftMs": own?.ttftMs }, ` of ${JSON.stringify(name)}`);
     if (!(record.endNs >= record.startNs)) fail(`a record of ${JSON.stringify(name)} that ends before it starts`);
   }
 }

@@ -161,7 +161,7 @@ test("what went wrong is told before the evidence, and in full", () => {
   const text = htmlReport({ title: "T", policies: [{ name: "p", record: lost }] });
   const caveats = text.slice(text.indexOf('class="caveats"'), text.indexOf('id="time"'));
   expect(caveats).toContain("passed a capacity: the HBM peak is 109.4 %");
-  expect(caveats).toContain("did not complete 1 of its requests");
+  expect(caveats).toContain("did not complete 1 of the requests that it began");
   expect(caveats).toContain("lost accelerators once");
   expect(text).toContain("accelerator lost");
   expect(text).toContain("no answer");

@@ -3,7 +3,7 @@ import { deflateRawSync } from "node:zlib";
 import { ReportError } from "./errors.ts";
 import { compare } from "./evidence/figures.ts";
 import { overviewBlock } from "./evidence/overview.ts";
-import { type Run, runOf, windowNsOf } from "./evidence/run.ts";
+import { type Run, runOf } from "./evidence/run.ts";
 import { timelineBlock } from "./evidence/timeline-block.ts";
 import { checkInput, type ReportInput } from "./input.ts";
 import { page } from "./page/page.ts";
@@ -21,9 +21,8 @@ const unitsNs = [1, 1e3, 1e4, 1e5];
 export function htmlReport(input: ReportInput): string {
   checkInput(input);
   const { maxBytes = bytesMaxDefault, policies } = input;
-  const windowNs = windowNsOf(input);
-  const runs = policies.map((policy) => runOf(policy, windowNs));
-  const comparison = compare(runs, input, windowNs);
+  const runs = policies.map((policy) => runOf(policy, input.windowNs));
+  const comparison = compare(runs, input);
   const overview = base64Of(overviewBlock(runs, comparison));
   let bytes = 0;
   for (const unitNs of unitsNs) {
@@ -32,7 +31,7 @@ export function htmlReport(input: ReportInput): string {
       blocks.set(`block-timeline-${i}`, base64Of(timelineBlock(run, unitNs)));
     });
     const unitWords = unitNs === 1 ? "" : ` (times to ${formatNs(unitNs)})`;
-    const text = page({ input, runs, comparison, windowNs, blocks, unitWords });
+    const text = page({ input, runs, comparison, blocks, unitWords });
     bytes = Buffer.byteLength(text);
     if (bytes <= maxBytes) return text;
   }

@@ -147,6 +147,42 @@ describe.skipIf(!hasBrowser)("the report in a browser (skipped where no Chromium
     expect(scroll).toBe(inner);
   });
 
+  test("in a narrow window a decision's reasons are in view, and take no more room than they need", async () => {
+    const candidate = { scoreNs: 2e9, leastNs: null, movedBytes: 5e9, shortage: null, outOfMemory: null };
+    const why = { accelerator: "a1", neededBytes: 9e9, availableBytes: 1e9, cause: "room" as const };
+    const record = madeRecord({
+      endNs: 1e9,
+      decisions: [
+        {
+          round: 0,
+          atNs: 5e8,
+          instance: 0 as never,
+          operators: [0],
+          partition: "a0",
+          candidates: [
+            { ...candidate, partition: "a0", scoreNs: 1e9 },
+            { ...candidate, partition: "a1", scoreNs: null, shortage: why },
+            { ...candidate, partition: "a0, a1" },
+          ],
+        },
+      ],
+    });
+    const html = htmlReport({ title: "T", policies: [{ name: "p", record }] });
+    const { page } = await browser.open(html, { viewport: { width: 400, height: 800 } });
+    const rows = page.locator(".candidates").getByRole("row");
+    // Those of the candidates, after the titles.
+    expect(await rows.count()).toBe(4);
+    for (const text of ["ends 1 s later", "a1: needs 9 GB"]) {
+      const box = await page.getByText(text).boundingBox();
+      expect((box?.x ?? 0) + (box?.width ?? 1000)).toBeLessThanOrEqual(400);
+    }
+    // Its name, its figures, and no room for a reason: it was chosen.
+    const heights = await Promise.all([1, 2].map(async (row) => (await rows.nth(row).boundingBox())?.height ?? 0));
+    expect(heights[0]).toBeLessThan(heights[1] ?? 0);
+    expect(heights[0]).toBeLessThan(100);
+    expect(await page.locator("[data-decision] p").textContent()).toMatch(/^At 0\.500 s, round 0: /);
+  });
+
   test("prints as pages, in the colours of paper", async () => {
     const { page, troubles } = await browser.open(reportOf(usual), { colorScheme: "dark" });
     const background = () => page.evaluate<string>("getComputedStyle(document.body).backgroundColor");

@@ -29,7 +29,7 @@ export type {
   QueuedOperator,
   WaitingOperator,
 } from "./inspect/inspection.ts";
-export { decisionText, type InspectionTextOptions, inspectionText } from "./inspect/inspection-text.ts";
+export { decisionText, type InspectionTextOptions, inspectionText, instanceText } from "./inspect/inspection-text.ts";
 export type { DecisionCheck, EventLog, EventLogEntry, EventLogHeader } from "./log/header.ts";
 export { type EventLogLimits, EventLogReader, readEventLog } from "./log/reader.ts";
 export { type EventLogReplayOptions, type ReplayedLog, recordEventLog, replayEventLog } from "./log/replay.ts";

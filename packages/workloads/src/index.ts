@@ -71,7 +71,14 @@ export { type RecipeCOptions, recipeC, recipeCShare } from "./recipes/recipe-c.t
 export { requestsByArrival, shortened, type Workload, type WorkloadRequest } from "./recipes/types.ts";
 export { assertReplaySound, replayFailures } from "./replay/checks.ts";
 export type { Disturbance } from "./replay/disturbance.ts";
-export { type OpenReplay, openReplay, type ReplayDurations, type ReplayOptions, replay } from "./replay/driver.ts";
+export {
+  type OpenReplay,
+  openReplay,
+  type ReplayDurations,
+  type ReplayOptions,
+  replay,
+  type TenantNames,
+} from "./replay/driver.ts";
 export type { EngineListener, EngineRequest, EngineRequestOptions, ReplayEngine } from "./replay/engine.ts";
 export { assertModelFits, type FitDemand } from "./replay/fit.ts";
 export { fittingInstanceAccelerators, instanceSizes, type OfferedRequests } from "./replay/instance-size.ts";

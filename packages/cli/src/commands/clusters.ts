@@ -14,7 +14,7 @@ export function addClusters(root: Command, { io }: Services): Command {
       runClusters(name, raw, io);
     });
   return withExamples(command, [
-    ["slicescheduler clusters", "names, accelerators, memory, rates"],
+    ["slicescheduler clusters", "names, and what they are"],
     ["slicescheduler clusters h100-node > mine.yaml", "a file to change"],
   ]);
 }

@@ -12,8 +12,9 @@ export function withRequests(command: Command): Command {
     .option("--profile <file>", "generate the requests from a profile that `slicescheduler profile` made")
     .option(
       "--recipe <name>",
-      "B48 (outputs of at most 48 tokens), B (all outputs), or plain (one trace as it is) (default: B48)",
+      "B48 (outputs of at most 48 tokens), B (all outputs), or plain (one trace or profile as it is) (default: B48)",
     )
+    .option("--offline-class <names...>", "with plain: classes of requests that may wait (default: offline)")
     .option(
       "--minutes <n>",
       "length of the window, above 0 and at most 30; with plain 1440 (default: 30; plain: the trace's)",

@@ -6,6 +6,7 @@ import { UsageError } from "../errors.ts";
 import type { Io } from "../io.ts";
 import { type LoadedResult, loadResult } from "../saved/load-results.ts";
 import { type ComparedFigures, figuresOfRecord, figuresOfResult } from "./figures.ts";
+import { unlikeNotes } from "./unlike.ts";
 
 export interface CompareOptions {
   readonly policy?: readonly string[];
@@ -27,7 +28,8 @@ export interface ComparedColumn {
 
 /** Errors: those of `loadResult`, USAGE for policies that no file has. */
 export function runCompare(files: readonly string[], options: CompareOptions, io: Io): void {
-  const all = files.flatMap((file) => columnsOf(loadResult(file, io.cwd)));
+  const results = files.map((file) => loadResult(file, io.cwd));
+  const all = results.flatMap(columnsOf);
   const wanted = options.policy?.flatMap((value) => value.split(",")) ?? [];
   const missing = wanted.filter((policy) => !all.some((column) => column.policy === policy));
   if (missing.length > 0) {
@@ -36,7 +38,7 @@ export function runCompare(files: readonly string[], options: CompareOptions, io
   }
   const columns = wanted.length === 0 ? all : all.filter((column) => wanted.includes(column.policy));
   if (options.json === true) io.out(`${JSON.stringify({ columns } satisfies CompareReport)}\n`);
-  else io.out(rendered(columns, io));
+  else io.out(rendered(columns, unlikeNotes(results), io));
 }
 
 function columnsOf(result: LoadedResult): ComparedColumn[] {
@@ -54,15 +56,21 @@ function columnsOf(result: LoadedResult): ComparedColumn[] {
   }));
 }
 
-function rendered(columns: readonly ComparedColumn[], io: Io): string {
+function rendered(columns: readonly ComparedColumn[], notes: readonly string[], io: Io): string {
   const marks = picocolors.createColors(io.useColor);
   const [first] = columns;
-  const row = (label: string, of: (figures: ComparedFigures) => number | null, digits: number): string[] => [
+  const row = (
+    label: string,
+    of: (figures: ComparedFigures) => number | null,
+    digits: number,
+    distance: Distance = percents,
+  ): string[] => [
     label,
     ...columns.map(({ figures }) => {
       const value = of(figures);
       if (value === null) return "–";
-      return `${value.toFixed(digits)}${change(value, first === undefined ? null : of(first.figures), figures === first?.figures)}`;
+      const base = first === undefined || figures === first.figures ? null : of(first.figures);
+      return `${value.toFixed(digits)}${(base === null ? "" : distance(value, base)).padStart(distanceWidth)}`;
     }),
   ];
   const spread = (label: string, of: (figures: ComparedFigures) => Percentiles | null): string[][] =>
@@ -74,8 +82,8 @@ function rendered(columns: readonly ComparedColumn[], io: Io): string {
     row("tokens/s", (f) => f.tokensPerSecond, 2),
     ...spread("TTFT", (f) => f.ttftMs),
     ...spread("TPOT", (f) => f.tpotMs),
-    row("SLO attainment", (f) => f.sloAttainment, 3),
-    row("utilisation, mean", (f) => f.utilization, 3),
+    row("SLO attainment", (f) => f.sloAttainment, 3, points),
+    row("utilisation, mean", (f) => f.utilization, 3, points),
     row("online completed", (f) => f.onlineCompleted, 0),
     row("offline completed", (f) => f.offlineCompleted, 0),
     row("peak HBM GB, highest", (f) => f.peakHbmBytes / 1e9, 2),
@@ -85,19 +93,24 @@ function rendered(columns: readonly ComparedColumn[], io: Io): string {
   const lines = [marks.dim(names), marks.bold(policies), ...figures];
   if (columns.some(({ source }) => source === "record"))
     lines.push(marks.dim("Run records: rates over the whole run, TTFT from submission; they know no SLO."));
+  lines.push(...notes);
   return `${lines.join("\n")}\n`;
 }
 
-/** The distance from the first column, padded so that figures stay under each other. */
-function change(value: number, base: number | null, isBase: boolean): string {
-  const width = 9;
-  if (isBase || base === null) return " ".repeat(width);
-  if (base === 0) return (value === 0 ? "=" : "new").padStart(width);
+/** How far a figure is from that of the first column. */
+type Distance = (value: number, base: number) => string;
+
+const distanceWidth = 11;
+
+function percents(value: number, base: number): string {
+  if (base === 0) return value === 0 ? "=" : "new";
   const percent = (value / base - 1) * 100;
-  const text = Math.abs(percent) < 0.05 ? "=" : `${percent > 0 ? "+" : "−"}${shortPercent(Math.abs(percent))} %`;
-  return text.padStart(width);
+  const text = Math.abs(percent) < 1000 ? Math.abs(percent).toFixed(Math.abs(percent) < 100 ? 1 : 0) : ">999";
+  return Math.abs(percent) < 0.05 ? "=" : `${percent > 0 ? "+" : "−"}${text} %`;
 }
 
-function shortPercent(percent: number): string {
-  return percent < 1000 ? percent.toFixed(percent < 100 ? 1 : 0) : ">999";
+/** Of shares, as in the table of `replay`. */
+function points(value: number, base: number): string {
+  const delta = (value - base) * 100;
+  return Math.abs(delta) < 0.05 ? "=" : `${delta > 0 ? "+" : "−"}${Math.abs(delta).toFixed(1)} pt`;
 }

@@ -7,6 +7,7 @@ export function bashCompletion(commands: readonly CompletedCommand[]): string {
   const names = commands.map(({ name }) => name);
   const lines = [
     "# bash completion for slicescheduler; made by `slicescheduler completion bash`.",
+    ...filesFunction,
     "_slicescheduler() {",
     `  local current="\${COMP_WORDS[COMP_CWORD]}" previous="" command="" word i`,
     `  if (( COMP_CWORD > 0 )); then previous="\${COMP_WORDS[COMP_CWORD-1]}"; fi`,
@@ -52,7 +53,8 @@ function valueCases({ name, options }: CompletedCommand): string[] {
 function valueReply(value: ValueKind): string {
   if (value.kind === "file") return files;
   if (value.kind !== "choice") return ":";
-  return value.isCommaList ? commaReply(value.choices) : reply(value.choices);
+  if (value.isCommaList) return commaReply(value.choices);
+  return value.orFile ? `${reply(value.choices)}; ${files}` : reply(value.choices);
 }
 
 function argumentReply(value: ValueKind): string {
@@ -60,7 +62,15 @@ function argumentReply(value: ValueKind): string {
   return value.kind === "choice" ? reply(value.choices) : files;
 }
 
-const files = 'COMPREPLY=( $(compgen -f -- "$current") )';
+const files = "_slicescheduler_files";
+
+/** Names are lines, whatever spaces they have; what is typed of them may be quoted already. */
+const filesFunction = [
+  "_slicescheduler_files() {",
+  `  local file typed="\${current#[\\"\\']}"`,
+  `  while IFS= read -r file; do COMPREPLY+=("$file"); done < <(compgen -f -- "\${typed//\\\\/}")`,
+  "}",
+];
 
 function reply(words: readonly string[]): string {
   return `COMPREPLY=( $(compgen -W ${quoted(words.join(" "))} -- "$current") )`;

@@ -14,7 +14,7 @@ const shell = ["/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash", "/opt/homebr
 
 beforeAll(async () => {
   writeFileSync(join(dir, "completion.bash"), (await runMain(["completion", "bash"])).out);
-  writeFileSync(join(dir, "mine.yaml"), "");
+  for (const name of ["mine.yaml", "sp ace.yaml", "l4-mine.yaml"]) writeFileSync(join(dir, name), "");
 });
 
 /** What a real bash offers for a command line whose last word is being typed. */
@@ -60,6 +60,12 @@ describe.skipIf(shell === undefined)("completion in a real bash (skipped where t
     expect(offered("validate", "mi")).toEqual(["mine.yaml"]);
     expect(offered("replay", "--workload", "mi")).toEqual(["mine.yaml"]);
     expect(offered("replay", "--seed", "")).toEqual([]);
+    expect(offered("replay", "--cluster", "min")).toEqual(["mine.yaml"]);
+    expect(offered("replay", "--cluster", "l4-")).toEqual(["l4-node", "l4-mine.yaml"]);
+  });
+
+  test("a file with a space in its name is one, however what was typed of it is quoted", () => {
+    for (const typed of ["sp", "sp\\ a", '"sp a']) expect(offered("validate", typed)).toEqual(["sp ace.yaml"]);
   });
 });
 

@@ -32,7 +32,11 @@ function optionLine({ flags, description, value }: CompletedOption, when: string
 function valueWords(value: ValueKind): string[] {
   if (value.kind === "choice") {
     const words = value.choices.join(" ");
-    return ["-x", "-a", value.isCommaList ? `"(__fish_append , ${words})"` : quoted(words)];
+    return [
+      ...(value.orFile ? ["-r", "-F"] : ["-x"]),
+      "-a",
+      value.isCommaList ? `"(__fish_append , ${words})"` : quoted(words),
+    ];
   }
   const words = { none: [], file: ["-r", "-F"], free: ["-x"] };
   return words[value.kind];

@@ -12,7 +12,13 @@ export interface CompletedOption {
 /** Nothing; a file; one of a list, where a comma list takes several; or something that nobody can guess. */
 export type ValueKind =
   | { readonly kind: "none" | "file" | "free" }
-  | { readonly kind: "choice"; readonly choices: readonly string[]; readonly isCommaList: boolean };
+  | {
+      readonly kind: "choice";
+      readonly choices: readonly string[];
+      readonly isCommaList: boolean;
+      /** Whether it may be a file instead. */
+      readonly orFile: boolean;
+    };
 
 export interface CompletedCommand {
   readonly name: string;
@@ -48,7 +54,8 @@ function completedOption(option: Option, known: KnownValues): CompletedOption {
 function valueKindOf({ flags, long, required, optional }: Option, known: KnownValues): ValueKind {
   if (!required && !optional) return { kind: "none" };
   const choices = long === undefined ? undefined : known[long];
-  if (choices !== undefined) return { kind: "choice", choices, isCommaList: long === "--policy" };
+  if (choices !== undefined)
+    return { kind: "choice", choices, isCommaList: long === "--policy", orFile: long === "--cluster" };
   return { kind: filePattern.test(flags) ? "file" : "free" };
 }
 
@@ -56,5 +63,5 @@ function argumentOf(command: Command, known: KnownValues): ValueKind {
   const [argument] = command.registeredArguments;
   if (argument === undefined) return { kind: "none" };
   const choices = argument.argChoices ?? known[`${command.name()} ${argument.name()}`];
-  return choices === undefined ? { kind: "file" } : { kind: "choice", choices, isCommaList: false };
+  return choices === undefined ? { kind: "file" } : { kind: "choice", choices, isCommaList: false, orFile: false };
 }

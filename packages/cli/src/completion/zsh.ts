@@ -49,5 +49,7 @@ function argumentSpecs(value: ValueKind): string[] {
 function actionOf(value: ValueKind): string {
   if (value.kind === "file") return "_files";
   if (value.kind !== "choice") return " ";
-  return value.isCommaList ? `_values -s , value ${value.choices.join(" ")}` : `(${value.choices.join(" ")})`;
+  const words = value.choices.join(" ");
+  if (value.orFile) return `{_alternative "names:name:(${words})" "files:file:_files"}`;
+  return value.isCommaList ? `_values -s , value ${words}` : `(${words})`;
 }

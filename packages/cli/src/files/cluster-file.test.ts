@@ -51,6 +51,25 @@ describe("ready clusters", () => {
 });
 
 describe("parseClusterFile", () => {
+  test("merge keys are told as what they are, each with its place; a quoted one is a field of that name", () => {
+    const text = `
+accelerators:
+  - &base { name: a, kind: k, hbm: 80GB }
+  - { <<: *base, name: b }
+  - <<: [*base]
+    name: c
+`;
+    expect(faultsOf(text)).toEqual([
+      expect.stringMatching(
+        /^c\.yaml:4:7: accelerators\[1\]: merge keys \(<<\) are not supported; write the fields out/,
+      ),
+      expect.stringMatching(/^c\.yaml:5:5: accelerators\[2\]: merge keys \(<<\) are not supported/),
+    ]);
+    expect(faultsOf('accelerators: [{ name: a, kind: k, hbm: 80GB, "<<": 1 }]')).toEqual([
+      expect.stringContaining(`accelerators[0]["<<"]: is no field here`),
+    ]);
+  });
+
   test("units, counts, and the library's own names", () => {
     const short = `
 accelerators:

@@ -229,6 +229,14 @@ class Walker {
       }
       const name = key.value === null ? "" : String(key.value);
       const at = [...path, name];
+      if (name === "<<" && key.type === "PLAIN") {
+        this.#add(
+          offset,
+          path,
+          "merge keys (<<) are not supported; write the fields out, or give an alias as a whole value",
+        );
+        continue;
+      }
       if (Object.hasOwn(record, name)) {
         this.#add(offset, at, "stands twice in this object");
         continue;

@@ -5,6 +5,7 @@ import {
   inspectEventLog,
   inspectionText,
   inspectSnapshot,
+  instanceText,
   type RunRecord,
   recordEventLog,
   textGantt,
@@ -14,7 +15,7 @@ import { parseQuantity, quantityWords } from "../files/quantity.ts";
 import type { Io } from "../io.ts";
 import { OptionFaults } from "../option-faults.ts";
 import { ProgressPrinter } from "../progress.ts";
-import { type InspectedFile, loadInspected } from "./load.ts";
+import { type InspectedFile, loadInspected, namingFile } from "./load.ts";
 
 export interface InspectCommandOptions {
   readonly at?: string;
@@ -67,18 +68,26 @@ export async function runInspect(given: string, options: InspectCommandOptions, 
   }
   if (options.gantt === true) {
     if (file.kind !== "log") throw new UsageError(["--gantt needs a run; a snapshot is one moment"]);
-    io.out(gantt(recordEventLog(file.log), asked, io));
+    const { log } = file;
+    io.out(
+      gantt(
+        namingFile(given, () => recordEventLog(log)),
+        asked,
+        io,
+      ),
+    );
     return;
   }
   if (file.kind === "snapshot" && asked.decision !== undefined)
     throw new UsageError(["--decision: a snapshot has no decisions; an event log has"]);
-  const inspection = inspectionOf(file, asked);
+  const inspection = namingFile(given, () => inspectionOf(file, asked));
   if (options.json === true) io.out(`${JSON.stringify(inspection)}\n`);
   else if (inspection.decision !== null && asked.atNs === undefined && asked.instance === undefined) {
     io.out(`${decisionText(inspection.decision)}\n`);
   } else {
     const priorities = file.kind === "log" ? file.log.header.priorities : [];
-    io.out(`${inspectionText(inspection, { priorities, listMax: asked.listMax })}\n`);
+    const text = inspection.instance === null ? inspectionText : instanceText;
+    io.out(`${text(inspection, { priorities, listMax: asked.listMax })}\n`);
   }
 }
 

@@ -3,8 +3,10 @@ import { createReadStream, statSync } from "node:fs";
 import { basename } from "node:path";
 import { type EventLog, EventLogReader, type RunRecord, TimelineError } from "@slicescheduler/timeline";
 import { CliError, UsageError } from "../errors.ts";
+import { JsonBytesError, parseJsonBytes } from "../files/json-bytes.ts";
+import { headBytes, kindOfFile, kindWords } from "../files/kind-of-file.ts";
 import { resolved } from "../files/load.ts";
-import { readHead, readText } from "../files/read-file.ts";
+import { readBytes, readHead } from "../files/read-file.ts";
 import type { ProgressPrinter } from "../progress.ts";
 import { loadResult } from "../saved/load-results.ts";
 
@@ -14,8 +16,6 @@ export type InspectedFile =
   | { readonly kind: "record"; readonly record: RunRecord };
 
 const snapshotBytesMax = 512 * 1024 * 1024;
-const eventLogPattern = /^\s*\{[^\n]{0,200}"format"\s*:\s*"slicescheduler\.events"/;
-const headBytes = 4096;
 
 /**
  * @param policy which of a saved replay's, where it has several.
@@ -28,11 +28,13 @@ export async function loadInspected(
   progress: ProgressPrinter,
 ): Promise<InspectedFile> {
   const path = resolved(given, cwd);
-  const head = Buffer.from(readHead(path, headBytes)).toString("latin1");
-  if (/^(?:SLRP|SSRR)/.test(head)) return { kind: "record", record: recordOf(given, policy, cwd) };
+  const kind = kindOfFile(readHead(path, headBytes));
+  if (kind === "savedReplay" || kind === "runRecord") return { kind: "record", record: recordOf(given, policy, cwd) };
   if (policy !== undefined) throw new UsageError(["--policy: only a saved replay has several policies"]);
-  if (eventLogPattern.test(head)) return { kind: "log", log: await readLog(path, given, progress) };
-  return { kind: "snapshot", snapshot: parseSnapshot(readText(path, snapshotBytesMax), given) };
+  if (kind === "eventLog") return { kind: "log", log: await readLog(path, given, progress) };
+  if (kind !== null && kind !== "snapshot")
+    throw new CliError("RESULT_INVALID", `${given}: cannot be looked into; it is ${kindWords[kind]}`);
+  return { kind: "snapshot", snapshot: parseSnapshot(readBytes(path, snapshotBytesMax), given) };
 }
 
 function recordOf(given: string, policy: string | undefined, cwd: string): RunRecord {
@@ -64,11 +66,27 @@ async function readLog(path: string, given: string, progress: ProgressPrinter): 
   }
 }
 
-function parseSnapshot(text: string, given: string): unknown {
+const noKind = "is no event log, snapshot, saved replay or run record";
+
+function parseSnapshot(bytes: Uint8Array, given: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseJsonBytes(bytes);
   } catch (cause) {
-    const reason = "is no event log, snapshot, saved replay or run record";
-    throw new CliError("RESULT_INVALID", `${given}: ${reason} (${(cause as Error).message})`, { cause });
+    if (!(cause instanceof JsonBytesError)) throw cause;
+    throw new CliError("RESULT_INVALID", `${given}: ${noKind} (${cause.message})`, { cause });
+  }
+}
+
+const unreadable = ["GRAPH_STATE_INVALID", "EVENT_LOG_UNREPLAYABLE", "EVENT_LOG_DIVERGED"];
+
+/** Looks into a file that was loaded; what shows only then to be wrong with it is told with the file. Errors: RESULT_INVALID, those of `look`. */
+export function namingFile<Result>(given: string, look: () => Result): Result {
+  try {
+    return look();
+  } catch (cause) {
+    const { code, message } = cause as { code?: unknown; message: string };
+    if (typeof code !== "string" || !unreadable.includes(code)) throw cause;
+    const reason = message.replace(/:\s*\n\s*/g, ": ").replace(/\s*\n\s*/g, "; ");
+    throw new CliError("RESULT_INVALID", `${given}: ${reason}`, { cause });
   }
 }

@@ -13,6 +13,7 @@ import { loadWorkload } from "../files/load.ts";
 import type { Io } from "../io.ts";
 import { ProgressPrinter } from "../progress.ts";
 import { instanceAcceleratorsOf, type ReplayCluster, replayCluster } from "./cluster.ts";
+import { checkReplayFiles } from "./files.ts";
 import { reportOf, summarize, type WorkloadSummary } from "./json.ts";
 import { Recordings } from "./recordings.ts";
 import { parseSettings, type RawOptions } from "./settings.ts";
@@ -29,6 +30,7 @@ export async function runReplayCommand(
   { replay = replayOnSliceScheduler, command }: { readonly replay?: Replay | undefined; readonly command: string },
 ): Promise<void> {
   const settings = parseSettings(raw, raw.workload === undefined ? {} : loadWorkload(raw.workload, io.cwd));
+  checkReplayFiles(settings, raw.workload, io.cwd);
   const cluster = replayCluster(settings, io.cwd);
   const progress = new ProgressPrinter(io);
   const sourceOf = await replaySources(settings, io, progress);
@@ -55,9 +57,13 @@ export async function runReplayCommand(
   }
   if (summary === undefined) throw new TypeError("settings without a seed");
   const report = reportOf(summary, settings, medianComparison(comparisons));
-  await surroundings.recordings.finish(report, progress);
+  // Figures first: whatever becomes of the files, they are told.
   if (settings.json) io.out(`${JSON.stringify(report)}\n`);
-  else io.out(renderReport(report, surroundings.host.figures(), picocolors.createColors(io.useColor)));
+  else {
+    const table = renderReport(report, surroundings.host.figures(), picocolors.createColors(io.useColor));
+    io.out(`${surroundings.recordings.ganttText()}${table}`);
+  }
+  await surroundings.recordings.finish(report, progress);
 }
 
 function generatedWords(name: string, asked: string | null): string {
@@ -98,6 +104,7 @@ function replayOne(policy: string, run: Run, surroundings: Surroundings): Replay
       offline: run.source.offline,
       seed: run.seed,
       instanceAccelerators,
+      ...(run.source.tenantNames === null ? {} : { tenantNames: run.source.tenantNames }),
       ...(durations === null ? {} : { durations }),
       ...recording?.hooks,
       hostNowNs: () => io.hostNowNs(),

@@ -41,6 +41,8 @@ export interface WorkloadSummary {
   readonly online: {
     readonly requests: number;
     readonly perInstance: readonly number[];
+    /** Of the instances, where the trace names its tenants. */
+    readonly tenants?: readonly string[];
     readonly inputTokensMean: number;
     readonly outputTokensMean: number;
   };
@@ -91,6 +93,7 @@ export function summarize(source: ReplaySource, { settings, cluster, instanceAcc
     online: {
       requests: requests.length,
       perInstance: source.online.tenants.map((tenant) => tenant.length),
+      ...(source.tenantNames === null ? {} : { tenants: source.tenantNames.online }),
       inputTokensMean: mean(requests.map((request) => request.inputTokens)),
       outputTokensMean: mean(requests.map((request) => request.outputTokens)),
     },

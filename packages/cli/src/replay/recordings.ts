@@ -2,7 +2,7 @@
 import type { ClusterSpec } from "@slicescheduler/gmg";
 import { chromeTrace, EventLogWriter, RunRecorder, textGantt } from "@slicescheduler/timeline";
 import { type PolicyTerms, type ReplayOptions, type ReplayOutcome, replayPolicy } from "@slicescheduler/workloads";
-import type { MasterEvent, SliceSchedulerOptions } from "slicescheduler";
+import type { MasterEvent, SliceScheduler, SliceSchedulerOptions } from "slicescheduler";
 import { resolved } from "../files/load.ts";
 import type { Io } from "../io.ts";
 import { nameByPolicy, OutputFile, writeOutput, writePieces } from "../output.ts";
@@ -47,7 +47,10 @@ export class Recordings {
     return {
       hooks: {
         onOptions: (options) => log?.begin(options),
-        onScheduler: (scheduler) => recorder?.attach(scheduler),
+        onScheduler: (scheduler) => {
+          recorder?.attach(scheduler);
+          log?.attach(scheduler);
+        },
         onEvent: (event, nowNs) => {
           recorder?.onEvent(event, nowNs);
           log?.event(event, nowNs);
@@ -62,36 +65,52 @@ export class Recordings {
     };
   }
 
-  /** Writes what was asked for. Errors: FILE_UNWRITABLE. */
+  /** Each policy's timeline as text; empty where it was not asked for. */
+  ganttText(): string {
+    const { outputs, json } = this.#settings;
+    if (!outputs.gantt || json) return "";
+    const { columns, useColor } = this.#io;
+    const texts = this.#kept.map(
+      ({ policy, record }) => `${policy}\n${textGantt(record, { width: columns, color: useColor })}\n`,
+    );
+    return texts.join("");
+  }
+
+  /** Writes what was asked for; a file that cannot be written keeps no other back. Errors: FILE_UNWRITABLE, of the first. */
   async finish(report: ReplayReport, progress: ProgressPrinter): Promise<void> {
-    const { outputs } = this.#settings;
-    const { policies } = this.#settings;
-    const wrote = (file: string, policy?: string): void =>
-      progress.line(`wrote ${policy === undefined ? file : nameByPolicy(file, policy, policies.length)}`);
-    if (outputs.record !== null) {
+    const { outputs, policies } = this.#settings;
+    const errors: unknown[] = [];
+    const write = async (file: string, task: () => void | Promise<void>): Promise<void> => {
+      try {
+        await task();
+        progress.line(`wrote ${file}`);
+      } catch (error) {
+        errors.push(error);
+      }
+    };
+    const { record, timeline, report: page, eventLog } = outputs;
+    if (record !== null) {
       const saved = { command: this.#command, report, replays: this.#kept };
-      writeOutput(resolved(outputs.record, this.#io.cwd), encodeSavedReplay(saved));
-      wrote(outputs.record);
+      await write(record, () => writeOutput(resolved(record, this.#io.cwd), encodeSavedReplay(saved)));
     }
-    for (const { policy, record } of this.#kept) {
-      if (outputs.timeline !== null) {
-        writePieces(this.#path(outputs.timeline, policy), chromeTrace(record));
-        wrote(outputs.timeline, policy);
-      }
-      if (outputs.gantt && !this.#settings.json) {
-        const { columns, useColor } = this.#io;
-        this.#io.out(`${policy}\n${textGantt(record, { width: columns, color: useColor })}\n`);
+    if (timeline !== null) {
+      for (const { policy, record } of this.#kept) {
+        await write(nameByPolicy(timeline, policy, policies.length), () =>
+          writePieces(this.#path(timeline, policy), chromeTrace(record)),
+        );
       }
     }
-    if (outputs.report !== null) {
-      const { reportPage } = await import("./report-page.ts");
-      const page = reportPage({ replays: this.#kept, report, command: this.#command });
-      writeOutput(resolved(outputs.report, this.#io.cwd), page);
-      wrote(outputs.report);
+    if (page !== null) {
+      await write(page, async () => {
+        const { reportPage } = await import("./report-page.ts");
+        const saved = { replays: this.#kept, report, command: this.#command };
+        writeOutput(resolved(page, this.#io.cwd), reportPage(saved));
+      });
     }
-    if (outputs.eventLog !== null) {
-      for (const policy of policies) wrote(outputs.eventLog, policy);
+    if (eventLog !== null) {
+      for (const policy of policies) progress.line(`wrote ${nameByPolicy(eventLog, policy, policies.length)}`);
     }
+    if (errors.length > 0) throw errors[0];
   }
 
   #path(file: string, policy: string): string {
@@ -115,6 +134,11 @@ class EventLog {
     this.#writer = new EventLogWriter({ ...master, manifest: executor.manifest, label: this.#label }, (line) =>
       this.#output.write(line),
     );
+  }
+
+  /** Decisions are written down too, so that a log that was changed or cut can be told from a good one. */
+  attach(scheduler: SliceScheduler): void {
+    this.#writer?.attach(scheduler);
   }
 
   event(event: MasterEvent, nowNs: number): void {

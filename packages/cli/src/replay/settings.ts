@@ -19,7 +19,11 @@ export interface ReplaySettings {
   readonly profile: string | null;
   readonly policies: readonly string[];
   readonly recipe: RecipeName;
-  /** Null: as long as the trace, for recipe "plain". */
+  /** Whether the user chose the recipe. */
+  readonly isRecipeNamed: boolean;
+  /** Classes of requests that may wait, of recipe "plain"; null where none is named: "offline". */
+  readonly offlineClasses: readonly string[] | null;
+  /** Null: as long as the trace or the profile, for recipe "plain". */
   readonly minutes: number | null;
   /** Ascending, at least one. */
   readonly seeds: readonly number[];
@@ -51,6 +55,7 @@ export interface RawOptions {
   readonly profile?: string;
   readonly policy?: readonly string[];
   readonly recipe?: string;
+  readonly offlineClass?: readonly string[];
   readonly minutes?: string;
   readonly seed?: string;
   readonly seeds?: string;
@@ -89,6 +94,8 @@ export function parseSettings(raw: RawOptions, file: WorkloadFile = {}): ReplayS
     profile: raw.profile ?? (raw.trace === undefined ? (file.profile ?? null) : null),
     policies: policiesOf(raw, file, faults),
     recipe,
+    isRecipeNamed: (raw.recipe ?? file.recipe) !== undefined,
+    offlineClasses: raw.offlineClass?.flatMap((value) => value.split(",")).map((name) => name.trim()) ?? null,
     minutes: minutesOf(raw, file, recipe, faults),
     seeds: Array.from({ length: count }, (_, i) => seed + i),
     share: faults.number("--share", raw.share, file.share ?? colocationShare, "above 0 and at most 0.25", isShare),
@@ -105,12 +112,22 @@ export function parseSettings(raw: RawOptions, file: WorkloadFile = {}): ReplayS
     },
     json: raw.json ?? false,
   };
-  if (recipe === "plain" && settings.trace.length === 0) {
-    faults.add("--recipe plain takes the requests from a trace; name it with --trace");
-  }
-  if (recipe === "plain" && raw.share !== undefined) faults.add("--share is of recipes B48 and B; plain keeps all");
+  checkRecipeOptions(settings, raw, faults);
   faults.throwIfAny();
   return settings;
+}
+
+function checkRecipeOptions(settings: ReplaySettings, raw: RawOptions, faults: OptionFaults): void {
+  const { recipe, trace, profile, offlineClasses } = settings;
+  if (recipe === "plain") {
+    if (trace.length === 0 && profile === null)
+      faults.add("--recipe plain takes the requests from a trace or a profile; name it with --trace or --profile");
+    if (raw.share !== undefined) faults.add("--share is of recipes B48 and B; plain keeps all");
+  }
+  if (offlineClasses === null) return;
+  if (recipe !== "plain") faults.add("--offline-class is of recipe plain; the others have a steady offline load");
+  else if (trace.length === 0 && profile !== null) faults.add("--offline-class: a profile has no classes, a trace has");
+  if (offlineClasses.includes("")) faults.wanted("--offline-class", "a name or a comma list of names", "");
 }
 
 /** Whether a profile is the one that comes with the package. */

@@ -8,12 +8,13 @@ import {
   InvalidOptionError,
   type OfflineLoad,
   offlineRequests,
-  openTrace,
   readTracePair,
   readWorkloadProfile,
   recipeB,
   recipeB48,
   shortened,
+  type TenantNames,
+  type TracePair,
   type TraceRequest,
   traceWorkload,
   type Workload,
@@ -23,6 +24,8 @@ import {
 import { resolved } from "../files/load.ts";
 import type { Io } from "../io.ts";
 import type { ProgressPrinter } from "../progress.ts";
+import { readRows } from "../traces/read-rows.ts";
+import { checkClasses } from "./offline-classes.ts";
 import { isBuiltInProfile, type ReplaySettings } from "./settings.ts";
 
 export interface ReplaySource {
@@ -30,6 +33,8 @@ export interface ReplaySource {
   readonly offline: readonly WorkloadRequest[];
   /** The steady load, or null where there is none. */
   readonly offlineLoad: OfflineLoad | null;
+  /** Null where the trace names none. */
+  readonly tenantNames: TenantNames | null;
   /** True when no trace was read. */
   readonly generated: boolean;
   /** Base names of the trace files, or null. */
@@ -48,7 +53,8 @@ export async function replaySources(
   progress: ProgressPrinter,
 ): Promise<(seed: number) => ReplaySource> {
   if (settings.recipe === "plain") {
-    const source = await plainSource(settings, io, progress);
+    if (settings.trace.length === 0) return plainProfile(settings, profileOf(settings, io));
+    const source = await plainTrace(settings, io, progress);
     return () => source;
   }
   const named = settings.trace.map((path) => resolved(path, io.cwd));
@@ -58,11 +64,14 @@ export async function replaySources(
     const { name, attribution } = profile;
     return (seed) => {
       const { arrivals, lengths } = generateTraces(profile, seed);
-      return { ...dealt(settings, arrivals, lengths), generated: true, files: null, profile: { name, attribution } };
+      const requests = dealt(settings, arrivals, lengths);
+      return { ...requests, tenantNames: null, generated: true, files: null, profile: { name, attribution } };
     };
   }
   const { arrivals, lengths, files } = readTracePair(paths);
-  const source = { ...dealt(settings, arrivals, lengths), generated: false, files, profile: null };
+  const requests =
+    named.length > 0 ? dealtTrace(settings, { arrivals, lengths }, progress) : dealt(settings, arrivals, lengths);
+  const source = { ...requests, tenantNames: null, generated: false, files, profile: null };
   return () => source;
 }
 
@@ -85,28 +94,89 @@ function dealt({ recipe, share, minutes, offline: load }: ReplaySettings, arriva
   return { online, offline: load === null ? [] : offlineRequests(load, windowNs), offlineLoad: load };
 }
 
-/** Every request of one trace as it is, its offline ones beside the steady load. */
-async function plainSource(settings: ReplaySettings, io: Io, progress: ProgressPrinter): Promise<ReplaySource> {
+const plainHint = "--recipe plain replays it as it is";
+/** From the beginning of the first service's half hour to the end of the last one's. */
+const recipeSpanNs = 3450e9;
+
+/** The same of a trace that the user named; one that the recipe is not made for is told. */
+function dealtTrace(
+  settings: ReplaySettings,
+  { arrivals, lengths }: Pick<TracePair, "arrivals" | "lengths">,
+  progress: ProgressPrinter,
+): Dealt {
+  const { recipe, share, isRecipeNamed } = settings;
+  let requests: Dealt;
+  try {
+    requests = dealt(settings, arrivals, lengths);
+  } catch (error) {
+    if (!(error instanceof EmptyWorkloadError)) throw error;
+    throw new EmptyWorkloadError(`${error.message}. ${plainHint}`);
+  }
+  const spanNs = arrivals.at(-1)?.arrivalNs ?? 0;
+  if (isRecipeNamed || spanNs >= recipeSpanNs) return requests;
+  const kept = requests.online.tenants.reduce((sum, tenant) => sum + tenant.length, 0);
+  progress.line(
+    `Recipe ${recipe} cuts four half hours out of a trace of ${recipeSpanNs / 60e9} min and keeps a share of ${share} for each; this one has ` +
+      `${Number((spanNs / 60e9).toFixed(2))} min, and ${kept} of its ${arrivals.length} requests are kept. ${plainHint}.`,
+  );
+  return requests;
+}
+
+/** Requests like those of a profile, all of one service, for as long as was measured. */
+function plainProfile(settings: ReplaySettings, profile: WorkloadProfile): (seed: number) => ReplaySource {
+  const { windowSeconds, requestsPerSecond } = profile.arrivals;
+  const windowNs = Math.max(1, Math.round(minutesNs(settings) ?? windowSeconds * requestsPerSecond.length * 1e9));
+  const { name, attribution } = profile;
+  return (seed) => ({
+    ...plainRequests(generateTraces(profile, seed).arrivals, settings, windowNs),
+    generated: true,
+    files: null,
+    profile: { name, attribution },
+  });
+}
+
+/** Every request of one trace as it is. */
+async function plainTrace(settings: ReplaySettings, io: Io, progress: ProgressPrinter): Promise<ReplaySource> {
   const [path, second] = settings.trace;
   if (path === undefined || second !== undefined) {
     throw new InvalidOptionError("--trace", `${settings.trace.length} paths`, "one file with recipe plain");
   }
-  const rows: TraceRequest[] = [];
+  const windowNs = minutesNs(settings);
   const onProgress = ({ bytes, bytesTotal }: { bytes: number; bytesTotal: number }): void =>
     progress.show(`reading ${basename(path)}`, bytes / Math.max(1, bytesTotal));
-  for await (const row of openTrace(resolved(path, io.cwd), { onProgress })) rows.push(row);
+  const rows = await readRows(resolved(path, io.cwd), { onProgress, windowNs });
   progress.clear();
-  const windowNs = settings.minutes === null ? {} : { windowNs: Math.round(settings.minutes * 60e9) };
-  const { online, offline } = traceWorkload(rows, windowNs);
-  const load = settings.offline;
-  const steady = load === null ? [] : offlineRequests(load, online.windowNs);
+  checkClasses(rows, settings.offlineClasses, progress);
+  return {
+    ...plainRequests(rows, settings, windowNs),
+    generated: false,
+    files: { arrivals: basename(path), lengths: basename(path) },
+    profile: null,
+  };
+}
+
+function minutesNs({ minutes }: ReplaySettings): number | undefined {
+  return minutes === null ? undefined : Math.round(minutes * 60e9);
+}
+
+/** The requests as they are, the offline ones beside the steady load. */
+function plainRequests(
+  rows: readonly TraceRequest[],
+  { offline: load, offlineClasses }: ReplaySettings,
+  windowNs: number | undefined,
+): Dealt & Pick<ReplaySource, "tenantNames"> {
+  const { online, offline, tenants, offlineTenants } = traceWorkload(rows, {
+    ...(windowNs === undefined ? {} : { windowNs }),
+    ...(offlineClasses === null ? {} : { offlineClasses }),
+  });
+  // The steady load is nobody's.
+  const tenant = offlineTenants.length;
+  const steady = load === null ? [] : offlineRequests(load, online.windowNs).map((request) => ({ ...request, tenant }));
   return {
     online,
     offline: [...offline, ...steady].sort((a, b) => a.arrivalNs - b.arrivalNs),
     offlineLoad: load,
-    generated: false,
-    files: { arrivals: basename(path), lengths: basename(path) },
-    profile: null,
+    tenantNames: rows.some((row) => row.tenant !== undefined) ? { online: tenants, offline: offlineTenants } : null,
   };
 }
 

@@ -56,9 +56,17 @@ function workloadLines({ workload, seeds }: ReplayReport): string[] {
     `  exact serial servers, one per instance: utilisation ${fixed(serial.utilizationPerAccelerator, 3)}, TTFT p50/p90/p99 ${spread(serial.ttftMs, 0)} ms`,
     `Cluster: ${clusterWords(cluster)}, executor seed ${seeds[0]}${medians}`,
   ];
-  if (profile !== null) lines.splice(1, 0, `  no trace given; ${profile.attribution}`);
+  if (profile !== null) lines.splice(1, 0, ...attributionLines(profile));
   return lines;
 }
+
+function attributionLines({ name, attribution }: NonNullable<WorkloadSummary["profile"]>): string[] {
+  if (name === azure2023Profile.name) return [`  no trace given; ${attribution}`];
+  return attribution === attributionUnknown ? [] : [`  measured from: ${attribution}`];
+}
+
+/** What `profile` writes where nobody says whose trace it is. */
+const attributionUnknown = "not stated";
 
 /** Where the requests come from. */
 export function sourceWords({ files, profile }: WorkloadSummary): string {
@@ -72,7 +80,7 @@ export function loadWords({ online, offline }: WorkloadSummary): { readonly onli
   const lengths = `mean ${online.inputTokensMean.toFixed(0)} in, ${online.outputTokensMean.toFixed(1)} out`;
   const steady = `${shortNumber(offline.inputTokens)} in, ${shortNumber(offline.outputTokens)} out`;
   return {
-    online: `${online.requests} online requests of ${online.perInstance.length} instances (${lengths})`,
+    online: `${online.requests} online requests of ${counted(online.perInstance.length, "instance")} (${lengths})`,
     offline:
       offline.requests === 0
         ? "no offline request"
@@ -96,6 +104,10 @@ export function clusterWords({
   }
   const counts = Object.entries(kinds).map(([kind, count]) => `${count} ${kind}`);
   return `${name}: ${counts.join(" and ")} of ${memory}, ${instanceAccelerators} per instance, durations by roofline`;
+}
+
+function counted(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? "" : "s"}`;
 }
 
 function shortNumber(value: number): string {

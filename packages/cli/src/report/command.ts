@@ -1,12 +1,11 @@
 /** `report`: an HTML page of replays that were saved, and of run records. */
-import { htmlReport, type ReportPolicy } from "@slicescheduler/report";
-import { packageVersion } from "../assets.ts";
 import { UsageError } from "../errors.ts";
 import { resolved } from "../files/load.ts";
 import type { Io } from "../io.ts";
-import { writeOutput } from "../output.ts";
-import { reportPage, serviceOf } from "../replay/report-page.ts";
-import { type LoadedResult, loadResult } from "../saved/load-results.ts";
+import { checkOutputs, writeOutput } from "../output.ts";
+import { reportPage } from "../replay/report-page.ts";
+import { loadResult } from "../saved/load-results.ts";
+import { namedRuns, pageOfMany } from "./page-of-many.ts";
 
 export interface ReportOptions {
   readonly output?: string;
@@ -24,7 +23,12 @@ export interface WrittenReport {
 /** Errors: USAGE, those of `loadResult` and `htmlReport`, FILE_UNWRITABLE. */
 export function runReport(files: readonly string[], options: ReportOptions, io: Io): void {
   const output = options.output ?? "report.html";
-  const results = files.map((file) => loadResult(file, io.cwd));
+  const file = resolved(output, io.cwd);
+  checkOutputs(
+    [{ option: "--output", shown: output, path: file }],
+    files.map((shown) => ({ option: "run", shown, path: resolved(shown, io.cwd) })),
+  );
+  const results = files.map((given) => loadResult(given, io.cwd));
   const withoutTimeline = results.filter((result) => result.kind === "json");
   if (withoutTimeline.length > 0) {
     const names = withoutTimeline.map(({ file }) => file);
@@ -34,9 +38,8 @@ export function runReport(files: readonly string[], options: ReportOptions, io: 
   }
   const [first, second] = results;
   const isOneReplay = first?.kind === "saved" && second === undefined && options.title === undefined;
-  const policies = named(results);
-  const page = isOneReplay ? reportPage(first.saved) : manyPage(policies, results, options.title);
-  const file = resolved(output, io.cwd);
+  const policies = namedRuns(results);
+  const page = isOneReplay ? reportPage(first.saved) : pageOfMany(policies, results, options.title);
   writeOutput(file, page);
   const written: WrittenReport = {
     file: output,
@@ -45,46 +48,4 @@ export function runReport(files: readonly string[], options: ReportOptions, io: 
   };
   if (options.json === true) io.out(`${JSON.stringify(written)}\n`);
   else io.err(`wrote ${output}, ${(written.bytes / 1e6).toFixed(1)} MB, ${written.policies.length} run(s)\n`);
-}
-
-/** Runs with names of their own: with the file's where two would have the same. */
-function named(results: readonly LoadedResult[]): ReportPolicy[] {
-  const all = results.flatMap((result) => {
-    if (result.kind === "record") {
-      const { file, record } = result;
-      return [{ file, run: { name: record.label === "" ? file : record.label, record } }];
-    }
-    if (result.kind !== "saved") return [];
-    return result.saved.replays.map(({ policy, ...rest }) => ({
-      file: result.file,
-      run: { name: policy, ...rest, tenantOf: serviceOf },
-    }));
-  });
-  const count = (name: string): number => all.filter(({ run }) => run.name === name).length;
-  const seen = new Map<string, number>();
-  return all.map(({ file, run }) => {
-    const name = count(run.name) > 1 ? `${file}: ${run.name}` : run.name;
-    const before = seen.get(name) ?? 0;
-    seen.set(name, before + 1);
-    return { ...run, name: before === 0 ? name : `${name} (${before + 1})` };
-  });
-}
-
-function manyPage(
-  policies: readonly ReportPolicy[],
-  results: readonly LoadedResult[],
-  title: string | undefined,
-): string {
-  const commands = results.flatMap((result) => (result.kind === "saved" ? [result.saved.command] : []));
-  const slos = results.flatMap((result) => (result.kind === "saved" ? [result.saved.report.slo] : []));
-  return htmlReport({
-    title: title ?? "Runs side by side",
-    provenance: [
-      { name: "Files", value: results.map(({ file }) => file).join(", ") },
-      ...commands.map((value) => ({ name: "Command", value })),
-      { name: "Version", value: `@slicescheduler/cli ${packageVersion()}` },
-    ],
-    policies,
-    ...(slos[0] === undefined ? {} : { slo: slos[0] }),
-  });
 }

@@ -135,5 +135,6 @@ export function reportFault(value: unknown): string | null {
 function firstFault(validate: ValidateFunction, value: unknown): string | null {
   if (validate(value)) return null;
   const [fault] = validate.errors ?? [];
-  return `at "${fault?.instancePath ?? ""}" ${fault?.message ?? "is wrong"}`;
+  const path = fault?.instancePath ?? "";
+  return `${path === "" ? "" : `at ${JSON.stringify(path)} `}${fault?.message ?? "is wrong"}`;
 }

@@ -6,6 +6,7 @@ import { constants, deflateRawSync, inflateRawSync } from "node:zlib";
 import { decodeRunRecord, encodeRunRecord, type RunRecord, RunRecordInvalidError } from "@slicescheduler/timeline";
 import type { ReplayOutcome } from "@slicescheduler/workloads";
 import { CliError } from "../errors.ts";
+import { JsonBytesError, jsonValuesMax, parseJsonBytes } from "../files/json-bytes.ts";
 import type { ReplayReport } from "../replay/json.ts";
 import { headerFault } from "./header-schema.ts";
 
@@ -37,13 +38,14 @@ interface SavedHeader extends Omit<SavedReplay, "replays"> {
 const magic = "SLRP";
 const version = 1;
 const prefixBytes = magic.length + 1 + 4;
-/** More than a day of requests takes; a small file cannot unpack to more. */
-const headerBytesMax = 512 * 1024 * 1024;
-
-/** Whether a file begins as one of these. */
-export function isSavedReplay(bytes: Uint8Array): boolean {
-  return text(bytes.subarray(0, magic.length)) === magic;
-}
+/** More than a day of requests takes. */
+const headerBytesMax = 500 * 1024 * 1024;
+/** What replays leave unpacks to some 7 times its size, and 25 times if all requests were equal; deflate can do 1,000 times. */
+const unpackedTimesMax = 100;
+/** Of a header as it is packed, at most so many a byte: replays have 0.4. */
+const valuesPerByteMax = 8;
+/** Smaller headers are not worth a limit by their size. */
+const unlimitedBytes = 64 * 1024;
 
 export function encodeSavedReplay({ command, report, replays }: SavedReplay): Uint8Array {
   const records = replays.map(({ record }) => encodeRunRecord(record));
@@ -69,7 +71,7 @@ export function encodeSavedReplay({ command, report, replays }: SavedReplay): Ui
 export function decodeSavedReplay(bytes: Uint8Array, file: string): SavedReplay {
   const fail = (offset: number, reason: string, cause?: unknown): CliError =>
     new CliError("SAVED_REPLAY_INVALID", `${file}: byte ${offset}: ${reason}`, { cause });
-  if (!isSavedReplay(bytes)) throw fail(0, `does not begin with ${magic}: no saved replay`);
+  if (text(bytes.subarray(0, magic.length)) !== magic) throw fail(0, `does not begin with ${magic}: no saved replay`);
   if (bytes.length < prefixBytes) throw fail(bytes.length, "ends before its header");
   const found = bytes[magic.length];
   if (found !== version) throw fail(magic.length, `is of version ${found}; ${version} is read`);
@@ -93,11 +95,18 @@ export function decodeSavedReplay(bytes: Uint8Array, file: string): SavedReplay 
 type Fail = (offset: number, reason: string, cause?: unknown) => CliError;
 
 function readHeader(packed: Uint8Array, fail: Fail): SavedHeader {
+  const size = Math.max(unlimitedBytes, packed.length);
+  const maxOutputLength = Math.min(headerBytesMax, size * unpackedTimesMax);
+  const valuesMax = Math.min(jsonValuesMax, size * valuesPerByteMax);
   let value: unknown;
   try {
-    value = JSON.parse(inflateRawSync(packed, { maxOutputLength: headerBytesMax }).toString("utf8"));
+    value = parseJsonBytes(inflateRawSync(packed, { maxOutputLength }), valuesMax);
   } catch (cause) {
-    throw fail(prefixBytes, `the header cannot be unpacked (${(cause as Error).message})`, cause);
+    if (cause instanceof JsonBytesError)
+      throw fail(prefixBytes, `the header cannot be read as JSON (${cause.message})`, cause);
+    const isTooLarge = (cause as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE";
+    const limit = `${packed.length} bytes hold more than ${maxOutputLength}, which no replay leaves`;
+    throw fail(prefixBytes, `the header cannot be unpacked (${isTooLarge ? limit : (cause as Error).message})`, cause);
   }
   const fault = headerFault(value);
   if (fault !== null) throw fail(prefixBytes, `the header ${fault}`);

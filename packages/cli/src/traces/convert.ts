@@ -4,6 +4,7 @@ import { type ConversionReport, convertServeGen, convertTraceFile } from "@slice
 import { resolved } from "../files/load.ts";
 import type { Io } from "../io.ts";
 import { OptionFaults } from "../option-faults.ts";
+import { checkOutputs } from "../output.ts";
 import { ProgressPrinter } from "../progress.ts";
 import { type RawReading, readingOf, showReading } from "./reading.ts";
 
@@ -17,13 +18,13 @@ export interface ConvertOptions extends RawReading {
   readonly json?: boolean;
 }
 
-/** The object of `--json`. */
+/** The object of `--json`; names of files as they were given. */
 export interface ConvertReport extends ConversionReport {
   readonly from: readonly string[];
   readonly to: string;
 }
 
-/** Errors: USAGE, those of the trace readers, TRACE_UNWRITABLE. */
+/** Errors: USAGE, also for a target that is the source; those of the trace readers; FILE_UNWRITABLE, TRACE_UNWRITABLE. */
 export async function runConvert(from: readonly string[], options: ConvertOptions, io: Io): Promise<void> {
   const faults = new OptionFaults();
   const isServeGen = options.format === "servegen";
@@ -52,11 +53,17 @@ export async function runConvert(from: readonly string[], options: ConvertOption
   if (!isServeGen && drawing.some((option) => option !== undefined))
     faults.add("--seed, --share, --from-hour and --hours are of --format servegen, which draws requests");
   faults.throwIfAny();
+  const given = to ?? "";
   const target = {
-    to: resolved(to ?? "", io.cwd),
+    to: resolved(given, io.cwd),
     ...(output === undefined ? {} : { output: output as "csv" | "jsonl" }),
   };
-  const [first = "", second = ""] = from.map((file) => resolved(file, io.cwd));
+  const paths = from.map((file) => resolved(file, io.cwd));
+  const [first = "", second = ""] = paths;
+  checkOutputs(
+    [{ option: "--to", shown: given, path: target.to }],
+    from.map((shown, i) => ({ option: isServeGen ? `file ${i + 1}` : "the trace", shown, path: paths[i] ?? "" })),
+  );
   const progress = new ProgressPrinter(io);
   const onProgress = showReading(progress, `reading ${basename(first)}`);
   const seconds = hours === undefined ? {} : { seconds: hours * 3600 };
@@ -72,11 +79,8 @@ export async function runConvert(from: readonly string[], options: ConvertOption
       })
     : convertTraceFile({ from: first, ...reading, ...target, onProgress });
   const report = await converted.finally(() => progress.clear());
-  if (options.json === true)
-    io.out(
-      `${JSON.stringify({ from: from.map((file) => basename(file)), to: basename(target.to), ...report } satisfies ConvertReport)}\n`,
-    );
-  else io.err(`wrote ${to}: ${words(report)}\n`);
+  if (options.json === true) io.out(`${JSON.stringify({ from, to: given, ...report } satisfies ConvertReport)}\n`);
+  else io.err(`wrote ${given}: ${words(report)}\n`);
 }
 
 function words({ rows, dropped, format, lastArrivalNs }: ConversionReport): string {

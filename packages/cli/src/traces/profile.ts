@@ -4,7 +4,7 @@ import { profileTraceFile, type WorkloadProfile } from "@slicescheduler/workload
 import { resolved } from "../files/load.ts";
 import type { Io } from "../io.ts";
 import { OptionFaults } from "../option-faults.ts";
-import { writeOutput } from "../output.ts";
+import { checkOutputs, writeOutput } from "../output.ts";
 import { ProgressPrinter } from "../progress.ts";
 import { type RawReading, readingOf, showReading } from "./reading.ts";
 
@@ -26,7 +26,7 @@ export interface ProfileReport {
   readonly outputTokens: { readonly p50: number; readonly max: number };
 }
 
-/** Writes the profile to `--output`, or to stdout. Errors: USAGE, those of the trace readers, FILE_UNWRITABLE. */
+/** Writes the profile to `--output`, or to stdout. Errors: USAGE, also for an output that is the trace; those of the trace readers, FILE_UNWRITABLE. */
 export async function runProfile(trace: string, options: ProfileOptions, io: Io): Promise<void> {
   const faults = new OptionFaults();
   const reading = readingOf(options, faults);
@@ -34,9 +34,14 @@ export async function runProfile(trace: string, options: ProfileOptions, io: Io)
   const wanted = "above 0 and at most 86400";
   const windowSeconds = faults.number("--window-seconds", options.windowSeconds, undefined, wanted, isWindow);
   faults.throwIfAny();
-  const progress = new ProgressPrinter(io);
   const { output, name, attribution } = options;
-  const measured = profileTraceFile(resolved(trace, io.cwd), {
+  const path = resolved(trace, io.cwd);
+  if (output !== undefined) {
+    const target = { option: "--output", shown: output, path: resolved(output, io.cwd) };
+    checkOutputs([target], [{ option: "the trace", shown: trace, path }]);
+  }
+  const progress = new ProgressPrinter(io);
+  const measured = profileTraceFile(path, {
     ...reading,
     ...(name === undefined ? {} : { name }),
     ...(attribution === undefined ? {} : { attribution }),

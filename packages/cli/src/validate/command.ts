@@ -33,6 +33,8 @@ export interface CheckedFile {
   readonly faults: readonly FileFault[];
 }
 
+/** The checks of a file stop at so many faults. */
+const faultsToldMax = 100;
 const kinds: readonly SchemaName[] = ["cluster", "workload", "template"];
 
 /** Errors: USAGE, those of `loadCluster`; FILES_INVALID at the end, when a file has faults. */
@@ -56,7 +58,8 @@ export function runValidate(files: readonly string[], options: ValidateOptions, 
   }
   if (invalid.length > 0) {
     const count = invalid.reduce((sum, one) => sum + one.faults.length, 0);
-    throw new FilesInvalidError(count, invalid.length, checked.length);
+    const areAll = invalid.every((one) => one.faults.length < faultsToldMax);
+    throw new FilesInvalidError(count, areAll, invalid.length, checked.length);
   }
 }
 

@@ -27,9 +27,13 @@ interface Kernel {
   readonly slots: readonly number[];
 }
 
+type Programs = Readonly<Record<string, Program>>;
+
 interface Known {
   readonly template: Template;
   readonly spec: string;
+  /** Those that the kernels were compiled from. */
+  readonly programs: Programs | undefined;
   readonly kernels: readonly Kernel[];
   /** By the symbols of an instance, which all of its issues share: their values in declared order, and the binding where it was needed. */
   readonly values: WeakMap<object, readonly number[]>;
@@ -42,7 +46,7 @@ type AddKernel = (program: ReturnType<NativeAddon["compileProgram"]>["program"],
 export class Kernels {
   readonly #addon: NativeAddon;
   readonly #weights: WeightsBook;
-  readonly #programs = new Map<string, Readonly<Record<string, Program>>>();
+  readonly #programs = new Map<string, Programs>();
   readonly #known = new Map<string, Known>();
 
   constructor(addon: NativeAddon, weights: WeightsBook) {
@@ -50,18 +54,29 @@ export class Kernels {
     this.#weights = weights;
   }
 
-  /** Of all operators of a template, by their names; a second definition of one replaces the first, for what is registered from then on. */
-  define(template: string, programs: Readonly<Record<string, Program>>): void {
+  /**
+   * Of operators of a template, by their names. A second definition of one replaces the first when the template is registered next, and for what is issued
+   * from then on. Throws PROGRAM_INVALID for what is no program at all.
+   */
+  define(template: string, programs: Programs): void {
+    const about = `the programs of ${JSON.stringify(template)}`;
+    if (!isObject(programs)) throw invalid(`${about} are given by operator, { name: program }, got ${words(programs)}`);
+    for (const [operator, program] of Object.entries(programs))
+      if (!isObject(program))
+        throw invalid(`${about}: ${JSON.stringify(operator)} is ${words(program)}; a program is { calls, outputs }`);
     this.#programs.set(template, { ...this.#programs.get(template), ...programs });
   }
 
-  /** Compiles a template's programs. Throws PROGRAM_MISSING, PROGRAM_INVALID, UNKNOWN_OPERATOR, WRONG_ARGUMENT, WEIGHTS_MISSING, and TEMPLATE_INVALID of the graph. */
+  /** Compiles a template's programs, unless nothing changed since. Throws PROGRAM_MISSING, PROGRAM_INVALID, UNKNOWN_OPERATOR, WRONG_ARGUMENT, WEIGHTS_MISSING, and TEMPLATE_INVALID of the graph. */
   register(spec: TemplateSpec, cluster: Cluster, addKernel: AddKernel): void {
-    const words = JSON.stringify(spec);
-    if (this.#known.get(spec.name)?.spec === words) return;
+    const text = JSON.stringify(spec);
+    const programs = this.#programs.get(spec.name);
+    const before = this.#known.get(spec.name);
+    if (before?.spec === text && before.programs === programs) return;
     const template = compileTemplate(spec, cluster);
     const kernels = template.operators.map((operator) => this.#compile(template, operator, addKernel));
-    this.#known.set(template.name, { template, spec: words, kernels, values: new WeakMap(), bindings: new WeakMap() });
+    const cached = { values: new WeakMap(), bindings: new WeakMap() };
+    this.#known.set(template.name, { template, spec: text, programs, kernels, ...cached });
   }
 
   /** What the engine needs with an issue that the core has taken. */
@@ -149,4 +164,16 @@ function bindingOf({ template, bindings }: Known, symbols: IssueInstruction["sym
   const binding = template.bind(symbols);
   bindings.set(symbols, binding);
   return binding;
+}
+
+function isObject(given: unknown): boolean {
+  return typeof given === "object" && given !== null;
+}
+
+function words(given: unknown): string {
+  return given === null ? "null" : typeof given;
+}
+
+function invalid(message: string): LibtorchError {
+  return new LibtorchError("PROGRAM_INVALID", message);
 }

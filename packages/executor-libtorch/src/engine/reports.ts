@@ -10,18 +10,26 @@ interface Done {
   readonly measured: Measured | null;
 }
 
+type Fetches = Pick<NativeEngine, "takeFetched">;
 type Listeners = Pick<LibtorchExecutorOptions, "onFetched" | "onObserved">;
 
 /** What operators that are done handed out and took, until their ends are reported. */
 export class Reports {
   readonly #listeners: Listeners;
   readonly #nameOf: (template: string, operator: number) => string;
+  readonly #onThrown: (error: unknown) => void;
   readonly #done = new Map<number, Done>();
   readonly #fetched = new Map<number, NativeFetched[]>();
 
-  constructor(listeners: Listeners, nameOf: (template: string, operator: number) => string) {
+  /** `onThrown` is given what listeners throw, and why a tensor cannot be handed out. */
+  constructor(
+    listeners: Listeners,
+    nameOf: (template: string, operator: number) => string,
+    onThrown: (error: unknown) => void,
+  ) {
     this.#listeners = listeners;
     this.#nameOf = nameOf;
+    this.#onThrown = onThrown;
   }
 
   /** An operator is done. Keeps nothing that nobody wants to hear. */
@@ -31,8 +39,8 @@ export class Reports {
     this.#done.set(issue.issueNumber, { issue, fetched, measured: isObserved ? measured() : null });
   }
 
-  /** Its end is about to be reported. */
-  tell(issueNumber: number, engine: NativeEngine): void {
+  /** Its end is about to be reported. Each listener is told of everything, whatever became of the telling before. Throws nothing. */
+  tell(issueNumber: number, engine: Fetches): void {
     const done = this.#done.get(issueNumber);
     if (done === undefined) return;
     this.#done.delete(issueNumber);
@@ -41,10 +49,12 @@ export class Reports {
     const { onFetched, onObserved } = this.#listeners;
     const operator = this.#nameOf(template, issue.operator);
     for (const each of fetched === 0 ? [] : this.#take(issueNumber, engine))
-      onFetched?.({ instance, template, operator, issueNumber, name: each.name, ...fromNative(each) });
+      this.#guarded(() =>
+        onFetched?.({ instance, template, operator, issueNumber, name: each.name, ...fromNative(each) }),
+      );
     if (measured === null) return;
     const { observedNs: durationNs, ...bytes } = measured;
-    onObserved?.({ issueNumber, instance, template, operator, accelerator, durationNs, ...bytes });
+    this.#guarded(() => onObserved?.({ issueNumber, instance, template, operator, accelerator, durationNs, ...bytes }));
   }
 
   clear(): void {
@@ -52,14 +62,26 @@ export class Reports {
     this.#fetched.clear();
   }
 
-  #take(issueNumber: number, engine: NativeEngine): readonly NativeFetched[] {
-    for (const each of engine.takeFetched() ?? []) {
+  #take(issueNumber: number, engine: Fetches): readonly NativeFetched[] {
+    this.#guarded(() => this.#sort(engine.takeFetched() ?? []));
+    const fetched = this.#fetched.get(issueNumber) ?? [];
+    this.#fetched.delete(issueNumber);
+    return fetched;
+  }
+
+  #sort(fetched: readonly NativeFetched[]): void {
+    for (const each of fetched) {
       const others = this.#fetched.get(each.issueNumber);
       if (others === undefined) this.#fetched.set(each.issueNumber, [each]);
       else others.push(each);
     }
-    const fetched = this.#fetched.get(issueNumber) ?? [];
-    this.#fetched.delete(issueNumber);
-    return fetched;
+  }
+
+  #guarded(tell: () => void): void {
+    try {
+      tell();
+    } catch (error) {
+      this.#onThrown(error);
+    }
   }
 }

@@ -1,3 +1,4 @@
+import { ExecutorError } from "@slicescheduler/executor";
 import type { CompiledOperator } from "@slicescheduler/gmg";
 import type { NativeAddon, NativeEngine } from "../native/addon.ts";
 import { LibtorchError, withFaults } from "../programs/errors.ts";
@@ -51,12 +52,19 @@ export class WeightsBook {
       );
   }
 
-  /** Loads them on an accelerator, where they were defined; otherwise they are bytes of the account and nothing else. */
+  /**
+   * Loads them on an accelerator, where they were defined; otherwise they are bytes of the account and nothing else. Throws WEIGHTS_INVALID, and an
+   * ExecutorError OVER_CAPACITY.
+   */
   load(engine: NativeEngine, accelerator: number, name: string, declaredBytes: number): void {
     const source = this.#sources.get(name);
     if (source === undefined) return;
-    withFaults(`weights ${JSON.stringify(name)} on accelerator ${accelerator}`, () =>
-      engine.loadWeights(accelerator, this.numberOf(name), source, declaredBytes),
-    );
+    const about = `weights ${JSON.stringify(name)} on accelerator ${accelerator}`;
+    try {
+      withFaults(about, () => engine.loadWeights(accelerator, this.numberOf(name), source, declaredBytes));
+    } catch (cause) {
+      if (!(cause instanceof LibtorchError) || cause.code !== "OUT_OF_MEMORY") throw cause;
+      throw new ExecutorError("OVER_CAPACITY", `weights do not fit: ${cause.message}`, { cause });
+    }
   }
 }

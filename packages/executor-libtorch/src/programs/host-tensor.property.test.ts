@@ -51,6 +51,12 @@ describe("host data", () => {
   test.each<[string, HostTensor, RegExp]>([
     ["bools other than 0 and 1", { dtype: "bool", shape: [2], data: Uint8Array.of(1, 2) }, /0 and 1/],
     ["a negative size", { dtype: "int8", shape: [-1], data: new Int8Array(0) }, /size -1/],
+    ["no sizes", { dtype: "int8", data: new Int8Array(1) } as unknown as HostTensor, /not \{ dtype, shape, data \}/],
+    [
+      "data in shared memory",
+      { dtype: "int8", shape: [1], data: new Int8Array(new SharedArrayBuffer(1)) },
+      /shared memory.*data\.slice/,
+    ],
     ["an unknown type", { dtype: "float128" as Dtype, shape: [0], data: new Int8Array(0) }, /"float128"/],
   ])("%s are refused", (_, tensor, message) => {
     expect(() => toNative(tensor, "it")).toThrow(message);

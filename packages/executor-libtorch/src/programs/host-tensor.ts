@@ -40,11 +40,11 @@ const ARRAYS = {
 } as const satisfies Readonly<Record<Dtype, unknown>>;
 
 /**
- * Checks host data, and gives them in the form that the addon takes. Throws FEED_MISMATCH: an unknown type, sizes that are no whole numbers, an array of
- * another type or length. Linear for `bool` and a widened `int64`, else of constant cost.
+ * Checks host data, and gives them in the form that the addon takes. Throws FEED_MISMATCH: no tensor at all, an unknown type, sizes that are no whole numbers, an
+ * array of another type or length, or over shared memory. Linear for `bool` and a widened `int64`, else of constant cost.
  */
 export function toNative(tensor: HostTensor, about: string): NativeHostTensor {
-  const { dtype, shape, data } = tensor;
+  const { dtype, shape, data } = checked(tensor, about);
   if (!isDtype(dtype)) throw mismatch(`${about} is of the type ${JSON.stringify(dtype)}, which is none of gmg's`);
   let count = 1;
   for (const size of shape) {
@@ -60,10 +60,21 @@ export function toNative(tensor: HostTensor, about: string): NativeHostTensor {
   if (widened.length !== count) {
     throw mismatch(`${about} has the shape [${shape.join(", ")}], ${count} elements, and its data have ${data.length}`);
   }
+  if (widened.buffer instanceof SharedArrayBuffer) {
+    throw mismatch(`${about} has its data in shared memory, which others may write to; give a copy: data.slice()`);
+  }
   if (dtype === "bool" && (widened as Uint8Array).some((element) => element > 1)) {
     throw mismatch(`${about} is bool, whose data are 0 and 1`);
   }
   return { dtype, shape, data: widened };
+}
+
+/** Something with the three parts of a tensor, so that what is said of them is true. */
+function checked(given: unknown, about: string): HostTensor {
+  const { shape, data } = (given ?? {}) as Partial<HostTensor>;
+  if (!Array.isArray(shape) || !ArrayBuffer.isView(data))
+    throw mismatch(`${about} is not { dtype, shape, data } with a list of sizes and a typed array`);
+  return given as HostTensor;
 }
 
 /** What came out of the addon, with its data in an array of their type. Throws DTYPE_UNSUPPORTED for a type that gmg does not have. */

@@ -29,6 +29,10 @@ describe("sources of weights in their native form", () => {
 
   test.each<[string, unknown, RegExp]>([
     ["neither file, seed nor scripts", { tensors: {} }, /neither safetensors nor scripts/],
+    ["nothing", null, /from an object, got null/],
+    ["a seed without tensors", { seed: 1 }, /no tensors/],
+    ["a tensor without sizes", { seed: 1, tensors: { w: { dtype: "float32" } } }, /it, w is not/],
+    ["a file without names", { safetensors: "f" }, /by their names, got undefined/],
     ["a negative seed", { seed: -1, tensors: {} }, /seed is -1/],
     ["a fractional size", { seed: 1, tensors: { w: { shape: [1.5], dtype: "float32" } } }, /it, w has the size 1.5/],
     ["an unknown type", { seed: 1, tensors: { w: { shape: [1], dtype: "real" } } }, /"real"/],

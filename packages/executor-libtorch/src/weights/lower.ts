@@ -7,6 +7,7 @@ import type { SeededTensor, WeightsSource } from "./types.ts";
  * seed nor scripts, a size, seed, std or fill that is no number in its range, an unknown element type.
  */
 export function lowerWeights(source: WeightsSource, about: string): string {
+  if (!isObject(source)) throw invalid(`${about} come from an object, got ${kind(source)}`);
   if ("scripts" in source) {
     return JSON.stringify({ scripts: texts(source.scripts, about) });
   }
@@ -19,6 +20,7 @@ export function lowerWeights(source: WeightsSource, about: string): string {
       `${about} has neither safetensors nor scripts, and its seed is ${source.seed}, not a whole number from 0`,
     );
   }
+  if (!isObject(source.tensors)) throw invalid(`${about} has a seed, and no tensors by their names`);
   const tensors = Object.entries(source.tensors).map(([name, tensor]) => [
     name,
     lowerTensor(tensor, `${about}, ${name}`),
@@ -26,7 +28,10 @@ export function lowerWeights(source: WeightsSource, about: string): string {
   return JSON.stringify({ seed: source.seed, tensors: Object.fromEntries(tensors) });
 }
 
-function lowerTensor({ shape, dtype, std, fill }: SeededTensor, about: string): SeededTensor {
+function lowerTensor(tensor: SeededTensor, about: string): SeededTensor {
+  if (!isObject(tensor) || !Array.isArray(tensor.shape))
+    throw invalid(`${about} is not { shape, dtype } with a list of sizes`);
+  const { shape, dtype, std, fill } = tensor;
   if (!isDtype(dtype)) throw invalid(`${about} is of the type ${JSON.stringify(dtype)}, which is none of gmg's`);
   for (const size of shape) {
     if (!Number.isSafeInteger(size) || size < 0)
@@ -42,11 +47,21 @@ function lowerTensor({ shape, dtype, std, fill }: SeededTensor, about: string): 
 }
 
 function texts(named: Readonly<Record<string, string>>, about: string): Readonly<Record<string, string>> {
+  if (!isObject(named))
+    throw invalid(`${about}: what its tensors come from is given by their names, got ${kind(named)}`);
   for (const [name, text] of Object.entries(named)) {
     if (typeof text !== "string")
       throw invalid(`${about}: what ${name} comes from is named by a string, got ${typeof text}`);
   }
   return named;
+}
+
+function isObject(given: unknown): boolean {
+  return typeof given === "object" && given !== null;
+}
+
+function kind(given: unknown): string {
+  return given === null ? "null" : typeof given;
 }
 
 function invalid(message: string): LibtorchError {

@@ -1,6 +1,6 @@
 /** Pages through the decisions of a policy. */
 import type { CandidateMeta, DecisionMeta, DecisionsMeta } from "../shared/blocks.ts";
-import { formatBytes, formatClock, formatCount, formatNs } from "../shared/format.ts";
+import { formatBytes, formatCount, formatNs, formatTime } from "../shared/format.ts";
 import { create, find, nameElement } from "./dom.ts";
 
 export class DecisionPager {
@@ -9,10 +9,12 @@ export class DecisionPager {
   readonly #filter = find("[data-decision-filter]", HTMLSelectElement);
   readonly #place = find("[data-decision]", HTMLElement);
   readonly #position = find("[data-decision-position]", HTMLElement);
+  readonly #spanNs: number;
   #at = 0;
 
-  /** @param first Index of the policy that is shown first. */
-  constructor(first: number) {
+  /** @param first Index of the policy that is shown first. @param spanNs Of the longest run. */
+  constructor(first: number, spanNs: number) {
+    this.#spanNs = spanNs;
     this.#policy.value = String(first);
     for (const select of [this.#policy, this.#filter])
       select.addEventListener("change", () => {
@@ -40,7 +42,7 @@ export class DecisionPager {
     this.#at = list.length === 0 ? 0 : (this.#at + list.length) % list.length;
     const decision = list[this.#at];
     this.#position.textContent = decision === undefined ? "none" : `${this.#at + 1} of ${formatCount(list.length)}`;
-    this.#place.replaceChildren(...(decision === undefined ? [nothing()] : decisionElements(decision)));
+    this.#place.replaceChildren(...(decision === undefined ? [nothing()] : decisionElements(decision, this.#spanNs)));
   }
 }
 
@@ -48,18 +50,18 @@ function nothing(): HTMLElement {
   return create("p", { className: "note", textContent: "There is no such decision." });
 }
 
-function decisionElements(decision: DecisionMeta): HTMLElement[] {
+function decisionElements(decision: DecisionMeta, spanNs: number): HTMLElement[] {
   const { atNs, round, instance, batch, partition, candidates } = decision;
   const lead = create("p");
   lead.append(
-    `At ${formatClock(atNs, 1e6)}, round ${formatCount(round)}: instance ${instance}, `,
+    `At ${formatTime(atNs, 1e6, spanNs)}, round ${formatCount(round)}: instance ${instance}, `,
     nameElement(batch),
     " went to ",
     create("b", {}, nameElement(partition)),
     candidates.length === 1 ? ", the only partition there was." : `, one of ${candidates.length} partitions.`,
   );
   const head = create("tr");
-  for (const title of ["Partition", "Verdict", "Predicted completion", "Bytes to move", "Why not"]) {
+  for (const title of titles) {
     const cell = create("th", { textContent: title, className: title === "Why not" ? "words" : "" });
     cell.scope = "col";
     head.append(cell);
@@ -67,25 +69,36 @@ function decisionElements(decision: DecisionMeta): HTMLElement[] {
   const best = (it: CandidateMeta): number => (it.verdict === "chosen" ? -1 : (it.scoreNs ?? Number.MAX_VALUE));
   const rows = [...candidates].sort((a, b) => best(a) - best(b)).map(candidateRow);
   const table = create("table", {}, create("thead", {}, head), create("tbody", {}, ...rows));
-  const scroll = create("div", { className: "scroll" }, table);
+  const scroll = create("div", { className: "scroll candidates" }, table);
   scroll.tabIndex = 0;
   scroll.setAttribute("role", "region");
   scroll.setAttribute("aria-label", "Candidates of the decision");
+  keepRoles(table);
   return [lead, scroll];
 }
+
+const titles = ["Partition", "Verdict", "Predicted completion", "Bytes to move", "Why not"];
 
 function candidateRow({ partition, verdict, scoreNs, movedBytes, why }: CandidateMeta): HTMLElement {
   const name = create("th", {}, nameElement(partition));
   name.scope = "row";
-  const cell = (text: string): HTMLElement => create("td", { textContent: text });
-  const row = create(
-    "tr",
-    { className: verdict.replaceAll(" ", "-") },
-    name,
-    cell(verdict),
-    cell(scoreNs === null ? "–" : `in ${formatNs(scoreNs)}`),
-    cell(formatBytes(movedBytes)),
-    create("td", { className: "words" }, nameElement(why)),
-  );
-  return row;
+  const texts = [verdict, scoreNs === null ? "–" : `in ${formatNs(scoreNs)}`, formatBytes(movedBytes)];
+  const cells = texts.map((text) => create("td", { textContent: text }));
+  const last = create("td", { className: "words" }, nameElement(why));
+  // Where the window is narrow a row is a block, and each cell tells its own title.
+  [...cells, last].forEach((cell, i) => {
+    cell.dataset["title"] = titles[i + 1] ?? "";
+  });
+  if (why === "") last.classList.add("nothing");
+  return create("tr", { className: verdict.replaceAll(" ", "-") }, name, ...cells, last);
+}
+
+/** A table that is not laid out as one is none for a screen reader unless told so. */
+function keepRoles(table: HTMLElement): void {
+  const roles: Readonly<Record<string, string>> = { thead: "rowgroup", tbody: "rowgroup", tr: "row", td: "cell" };
+  table.setAttribute("role", "table");
+  for (const [tag, role] of Object.entries(roles))
+    for (const element of table.querySelectorAll(tag)) element.setAttribute("role", role);
+  for (const cell of table.querySelectorAll("th"))
+    cell.setAttribute("role", cell.scope === "col" ? "columnheader" : "rowheader");
 }

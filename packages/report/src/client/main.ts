@@ -19,7 +19,7 @@ async function start(): Promise<void> {
   const view = new TimeView(meta.spanNs);
   const busy = meta.policies.map((_, i) => columnOf(overview, overviewColumn.busy(i)));
   const timelines = new Timelines(meta, busy, view, theme);
-  const decisions = new DecisionPager(meta.first);
+  const decisions = new DecisionPager(meta.first, meta.spanNs);
   latencyCharts(overview, theme);
   loadChart(overview, view, theme);
   hbmChart(overview, view, theme);

@@ -13,7 +13,7 @@ import {
 import { expect, test } from "vitest";
 import type { ReportPolicy } from "../input.ts";
 import { compare, type Figures } from "./figures.ts";
-import { runOf, windowNsOf } from "./run.ts";
+import { runOf } from "./run.ts";
 
 const cluster = colocationCluster();
 const traces = generateTraces(azure2023Profile, 3);
@@ -36,9 +36,8 @@ function replayed(policy: string): ReportPolicy {
 
 function figuresOf(policies: readonly ReportPolicy[], windowNs?: number): readonly Figures[] {
   const input = { title: "T", policies, ...(windowNs === undefined ? {} : { windowNs }) };
-  const window = windowNsOf(input);
-  const runs = policies.map((policy) => runOf(policy, window));
-  return compare(runs, input, window).figures;
+  const runs = policies.map((policy) => runOf(policy, windowNs));
+  return compare(runs, input).figures;
 }
 
 test("figures of a replay are those of its comparison, and a record alone gives the same", () => {
@@ -60,6 +59,9 @@ test("figures of a replay are those of its comparison, and a record alone gives 
     expect(found.tpotMs).toEqual(expected.tpotMs);
     expect(found.utilization).toBeCloseTo(expected.utilization, 9);
     expect(found.operators).toBe(expected.operators);
+    expect(found.requests).toBe(expected.onlineOffered + expected.offlineOffered);
+    expect(found.dropped).toBe(expected.drain.offlineDropped);
+    expect(found.completed + found.dropped).toBe(found.requests);
     // The record knows when a request was submitted, which is when it left its lane's queue: waiting in a lane is the outcome's to tell.
     const { requestsPerSecond, tpotMs, utilization, peakHbmShare, operators, completed } = alone[i] ?? found;
     expect({ requestsPerSecond, tpotMs, utilization, peakHbmShare, operators, completed }).toEqual({

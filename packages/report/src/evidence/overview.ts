@@ -17,7 +17,7 @@ import type { Run } from "./run.ts";
 /** More than a screen shows at once: the chart joins them unless it is zoomed in. */
 const loadBuckets = 1440;
 
-export function overviewBlock(runs: readonly Run[], { slo, figures }: Comparison): Uint8Array {
+export function overviewBlock(runs: readonly Run[], { figures, differences }: Comparison): Uint8Array {
   const spanNs = Math.max(...runs.map((run) => run.spanNs));
   const columns: Record<string, ArrayLike<number>> = {};
   const grids: Record<DistributionName, GridMeta | null> = {
@@ -35,9 +35,9 @@ export function overviewBlock(runs: readonly Run[], { slo, figures }: Comparison
   const most = Math.max(...figures.map((it) => it.requestsPerSecond));
   const meta: OverviewMeta = {
     spanNs,
-    sloTtftMs: slo?.ttftMs ?? null,
+    sloTtftMs: [...new Set(figures.flatMap(({ slo }) => slo?.ttftMs ?? []))],
     policies,
-    first: figures.findIndex((it) => it.requestsPerSecond === most),
+    first: differences.length > 0 ? 0 : figures.findIndex((it) => it.requestsPerSecond === most),
     loadBuckets,
     distributions: grids,
     colours,

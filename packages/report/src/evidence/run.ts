@@ -10,6 +10,8 @@ export interface Run {
   readonly record: RunRecord;
   readonly order: TimelineOrder;
   readonly requests: readonly ServedRequest[];
+  /** Over which rates and shares count, from the record's start. */
+  readonly windowNs: number;
   /** Tenant of an operator, by its row in the record; empty for nobody's. */
   readonly tenantOf: (row: number) => string;
   /** From the record's start to its end, or to the end of the last operator. */
@@ -23,15 +25,10 @@ export interface Run {
   readonly utilization: readonly number[];
 }
 
-/** Over which rates and shares count. */
-export function windowNsOf({ windowNs, policies }: ReportInput): number {
-  if (windowNs !== undefined) return windowNs;
-  const windows = policies.flatMap(({ outcome }) => (outcome === undefined ? [] : [outcome.windowNs]));
-  return windows.length > 0 ? Math.max(...windows) : Math.max(1, ...policies.map(({ record }) => spanNsOf(record)));
-}
-
-export function runOf(policy: ReportPolicy, windowNs: number): Run {
+/** @param commonWindowNs For a policy that names no window. Without it that of the outcome counts, else the whole run. */
+export function runOf(policy: ReportPolicy, commonWindowNs: ReportInput["windowNs"]): Run {
   const { record, outcome } = policy;
+  const windowNs = policy.windowNs ?? commonWindowNs ?? outcome?.windowNs ?? spanNsOf(record);
   const order = timelineOrder(record);
   const requests = servedRequests(record, outcome);
   return {
@@ -39,6 +36,7 @@ export function runOf(policy: ReportPolicy, windowNs: number): Run {
     record,
     order,
     requests,
+    windowNs,
     tenantOf: tenantNames(policy),
     spanNs: spanNsOf(record),
     ttftMs: sortedTtftMs(requests),

@@ -89,11 +89,11 @@ test("an operator in words names request, label, tenant and class, and how it en
   });
   const run = runOf({ name: "p", record, tenantOf: (label) => label.replace(/ #.*/, "") }, 1e9);
   const timeline = timelineOf(unpack<TimelineMeta>(timelineBlock(run, 1)));
-  expect(operatorWords(timeline, 0, "a1")).toEqual({
+  expect(operatorWords(timeline, 0, "a1", 4e9)).toEqual({
     name: "decode/b",
     facts: [
       ["accelerator", "a1"],
-      ["from", "0:01.000000"],
+      ["from", "1.000000 s"],
       ["took", "500 ms"],
       ["class", "offline"],
       ["tenant", "red"],
@@ -103,7 +103,7 @@ test("an operator in words names request, label, tenant and class, and how it en
     ],
   });
   // Still running when the record ended, and of a request that was dropped from it.
-  expect(operatorWords(timeline, 1, "a1").facts.slice(2)).toEqual([
+  expect(operatorWords(timeline, 1, "a1", 4e9).facts.slice(2)).toEqual([
     ["took", "3 s"],
     ["class", "online"],
     ["request", "8"],

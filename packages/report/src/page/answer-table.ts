@@ -3,57 +3,105 @@ import { formatCount, formatNs, formatNumber, formatShare } from "../shared/form
 import { html, type Markup, type Part } from "./html.ts";
 import { type Column, table } from "./table.ts";
 
-/** The few figures that decide; the best of each column is marked, unless there is one policy or they are all equal. */
-export function answerTable({ slo, figures }: Comparison, windowNs: number): Markup {
-  const threshold =
-    slo === null ? "" : ` SLO: a time to first token (TTFT) below ${formatNs(slo.ttftMs * 1e6)} (${slo.source}).`;
-  const caption = `Rates and shares over the window of ${formatNs(windowNs)}. Latencies of the most urgent class, queueing included.${threshold}`;
-  return table("Policies compared", caption, "Policy", figures, (it) => it.name, columns(figures));
+/** The few figures that decide. The best of each column is marked, unless none differs as shown or the workloads do. */
+export function answerTable({ figures, differences }: Comparison): Markup {
+  const windows = new Set(figures.map((it) => formatNs(it.windowNs)));
+  const slos = new Set(figures.map((it) => it.slo?.ttftMs ?? null));
+  const over = windows.size === 1 ? `the window of ${[...windows][0]}` : "the window of each";
+  const caption = `Rates and shares over ${over}. Latencies of the most urgent class, queueing included.${sloWords(figures)}`;
+  const own: Column<Figures>[] = [
+    ...(windows.size > 1 ? [{ title: "Window", cell: (it: Figures) => formatNs(it.windowNs) }] : []),
+    ...(slos.size > 1
+      ? [{ title: "SLO", cell: (it: Figures) => (it.slo === null ? "–" : formatNs(it.slo.ttftMs * 1e6)) }]
+      : []),
+  ];
+  const shown = differences.length === 0 ? judged(figures) : columns(0);
+  return table("Policies compared", caption, "Policy", figures, (it) => it.name, [...own, ...shown]);
 }
 
-function columns(figures: readonly Figures[]): Column<Figures>[] {
+/** Each threshold once, with where it comes from. */
+function sloWords(figures: readonly Figures[]): string {
+  const slos = new Map(figures.flatMap(({ slo }) => (slo === null ? [] : [[`${slo.ttftMs} ${slo.source}`, slo]])));
+  if (slos.size === 0) return "";
+  const words = [...slos.values()].map(({ ttftMs, source }) => `${formatNs(ttftMs * 1e6)} (${source})`);
+  return ` SLO: a time to first token (TTFT) below ${words.join(", or ")}.`;
+}
+
+interface FigureColumn extends Column<Figures> {
+  readonly text: (it: Figures) => string;
+  /** The larger the better; null where it is not known. Left out where neither more nor less is better. */
+  readonly worth?: (it: Figures) => number | null;
+}
+
+/** @param most Rate that fills the bar beside it; 0 for no bars. */
+function columns(most: number): FigureColumn[] {
+  const column = (
+    title: string,
+    text: (it: Figures) => string,
+    worth?: (it: Figures) => number | null,
+  ): FigureColumn => ({ title, text, cell: text, ...(worth === undefined ? {} : { worth }) });
   const ms = (value: number | undefined): string => (value === undefined ? "–" : formatNs(value * 1e6));
-  const most = Math.max(...figures.map((it) => it.requestsPerSecond));
+  const less = (value: number | undefined): number | null => (value === undefined ? null : -value);
+  const rate = column(
+    "Requests/s",
+    (it) => formatNumber(it.requestsPerSecond),
+    (it) => it.requestsPerSecond,
+  );
   return [
-    {
-      title: "Requests/s",
-      cell: (it) => rateCell(it.requestsPerSecond, most, figures.length),
-      ...best(figures, (it) => it.requestsPerSecond),
-    },
-    { title: "Tokens/s", cell: (it) => number(it.tokensPerSecond), ...best(figures, (it) => it.tokensPerSecond) },
-    { title: "SLO met", cell: (it) => share(it.sloAttainment), ...best(figures, (it) => it.sloAttainment) },
-    { title: "TTFT p50", cell: (it) => ms(it.ttftMs?.p50), ...least(figures, (it) => it.ttftMs?.p50) },
-    { title: "TTFT p90", cell: (it) => ms(it.ttftMs?.p90), ...least(figures, (it) => it.ttftMs?.p90) },
-    { title: "TPOT p90", cell: (it) => ms(it.tpotMs?.p90), ...least(figures, (it) => it.tpotMs?.p90) },
-    { title: "Busy", cell: (it) => share(it.utilization), ...best(figures, (it) => it.utilization) },
-    { title: "HBM peak", cell: (it) => share(it.peakHbmShare) },
-    { title: "Completed", cell: (it) => `${formatCount(it.completed)} of ${formatCount(it.requests)}` },
+    most > 0 ? { ...rate, cell: (it) => rateCell(it.requestsPerSecond, most) } : rate,
+    column(
+      "Tokens/s",
+      (it) => number(it.tokensPerSecond),
+      (it) => it.tokensPerSecond,
+    ),
+    column(
+      "SLO met",
+      (it) => share(it.sloAttainment),
+      (it) => it.sloAttainment,
+    ),
+    column(
+      "TTFT p50",
+      (it) => ms(it.ttftMs?.p50),
+      (it) => less(it.ttftMs?.p50),
+    ),
+    column(
+      "TTFT p90",
+      (it) => ms(it.ttftMs?.p90),
+      (it) => less(it.ttftMs?.p90),
+    ),
+    column(
+      "TPOT p90",
+      (it) => ms(it.tpotMs?.p90),
+      (it) => less(it.tpotMs?.p90),
+    ),
+    column(
+      "Busy",
+      (it) => share(it.utilization),
+      (it) => it.utilization,
+    ),
+    column("HBM peak", (it) => share(it.peakHbmShare)),
+    column("Completed", (it) => `${formatCount(it.completed)} of ${formatCount(it.requests)}`),
   ];
 }
 
+/** With the best of each column marked. */
+function judged(figures: readonly Figures[]): Column<Figures>[] {
+  const most = figures.length < 2 ? 0 : Math.max(...figures.map((it) => it.requestsPerSecond));
+  return columns(most).map((column) => ({ ...column, ...best(figures, column) }));
+}
+
 /** The rate, and a bar of its length: a picture of the number beside it. */
-function rateCell(rate: number, most: number, policies: number): Part {
-  const text = formatNumber(rate);
-  if (policies < 2 || !(most > 0)) return text;
+function rateCell(rate: number, most: number): Part {
   const width = Math.round((100 * rate) / most);
-  return html`${text}<svg class="bar" viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true"><rect width="${width}" height="4"/></svg>`;
+  return html`${formatNumber(rate)}<svg class="bar" viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true"><rect width="${width}" height="4"/></svg>`;
 }
 
-function best(figures: readonly Figures[], figureOf: (it: Figures) => number | null): Pick<Column<Figures>, "isBest"> {
-  const values = figures.flatMap((it) => figureOf(it) ?? []);
-  const most = Math.max(...values);
-  if (values.length < 2 || values.every((value) => value === most)) return {};
-  return { isBest: (it) => figureOf(it) === most };
-}
-
-function least(
-  figures: readonly Figures[],
-  figureOf: (it: Figures) => number | undefined,
-): Pick<Column<Figures>, "isBest"> {
-  return best(figures, (it) => {
-    const value = figureOf(it);
-    return value === undefined ? null : -value;
-  });
+/** What looks the same is the same: a reader sees no reason why one of two equal texts should be the better. */
+function best(figures: readonly Figures[], { text, worth }: FigureColumn): Pick<Column<Figures>, "isBest"> {
+  const known = figures.filter((it) => worth?.(it) != null);
+  const [first] = known.sort((a, b) => (worth?.(b) ?? 0) - (worth?.(a) ?? 0));
+  if (first === undefined || known.every((it) => text(it) === text(first))) return {};
+  return { isBest: (it) => text(it) === text(first) };
 }
 
 function number(value: number | null): string {

@@ -1,10 +1,13 @@
 import { expect, test } from "vitest";
 import type { Comparison, Figures } from "../evidence/figures.ts";
 import { answerSentence } from "./answer.ts";
+import { answerTable } from "./answer-table.ts";
 
 function figures(name: string, requestsPerSecond: number, more: Partial<Figures> = {}): Figures {
   return {
     name,
+    windowNs: 60e9,
+    slo: null,
     requestsPerSecond,
     tokensPerSecond: null,
     sloAttainment: null,
@@ -13,6 +16,7 @@ function figures(name: string, requestsPerSecond: number, more: Partial<Figures>
     utilization: 0.5,
     completed: 100,
     requests: 100,
+    dropped: 0,
     operators: 1000,
     movedBytes: 0,
     peakHbmShare: 0.5,
@@ -20,8 +24,14 @@ function figures(name: string, requestsPerSecond: number, more: Partial<Figures>
   };
 }
 
-function sentence(list: readonly Figures[], slo: Comparison["slo"] = null): string {
-  return answerSentence({ slo, figures: list }).text.replace(/<[^>]*>/g, "");
+function sentence(list: readonly Figures[], differences: Comparison["differences"] = []): string {
+  return answerSentence({ figures: list, differences }).text.replace(/<[^>]*>/g, "");
+}
+
+/** The cells that are marked as the best, as they are shown, column by column. */
+function bestOf(list: readonly Figures[], differences: Comparison["differences"] = []): string[] {
+  const { text } = answerTable({ figures: list, differences });
+  return [...text.matchAll(/<td class="best">(.*?)<span/g)].map(([, cell = ""]) => cell.replace(/<[^>]*>/g, ""));
 }
 
 test("the policy that serves the most, by how much, and what that costs", () => {
@@ -48,7 +58,7 @@ test("policies that serve the same are told apart by their latency", () => {
 });
 
 test("one policy, and none that serves anything", () => {
-  expect(sentence([figures("a", 1, { sloAttainment: 0.9 })], { ttftMs: 250, source: "" })).toBe(
+  expect(sentence([figures("a", 1, { sloAttainment: 0.9, slo: { ttftMs: 250, source: "" } })])).toBe(
     "a served 100 of 100 requests (1 requests/s) with the accelerators busy 50.0 % of the time. The p90 time to first token is 200 ms. 90.0 % of the most urgent requests are within 250 ms.",
   );
   expect(sentence([figures("a", 0, { requests: 0, completed: 0 })])).toBe("No request was served.");
@@ -56,4 +66,33 @@ test("one policy, and none that serves anything", () => {
   expect(sentence([figures("a", 0), figures("b", 1)])).toContain(
     "b serves 1 requests/s; no other policy completes any.",
   );
+});
+
+test("the best of a column is what looks best: of equal texts none or all, of unlike workloads none", () => {
+  const tpot = (p90: number): Partial<Figures> => ({ tpotMs: { p50: 1, p90, p99: 300 } });
+  const list = [figures("a", 1, tpot(126.2)), figures("b", 2, tpot(125.8)), figures("c", 1.5, tpot(126.4))];
+  expect(bestOf(list)).toEqual(["2"]);
+  expect(bestOf([...list, figures("d", 1, tpot(131))])).toEqual(["126 ms", "2", "126 ms", "126 ms"]);
+  expect(bestOf(list, ["windows of 2 min and 10 s"])).toEqual([]);
+  expect(bestOf(list.slice(0, 1))).toEqual([]);
+});
+
+test("of unlike workloads it is said what differs, and each has its own window and SLO", () => {
+  const list = [
+    figures("a", 1, { windowNs: 120e9, slo: { ttftMs: 250, source: "chosen" } }),
+    figures("b", 2, { windowNs: 10e9, slo: { ttftMs: 400, source: "the p90 TTFT of static-online" } }),
+    figures("c", 2, { windowNs: 10e9 }),
+  ];
+  expect(sentence(list, ["windows of 2 min and 10 s"])).toBe(
+    "These runs did not have the same workload: windows of 2 min and 10 s. Each figure holds for its own run; none is called the best.",
+  );
+  const text = answerTable({ figures: list, differences: ["windows of 2 min and 10 s"] }).text;
+  expect(text).toContain("below 250 ms (chosen), or 400 ms (the p90 TTFT of static-online)");
+  const cells = [...text.matchAll(/<tr><th scope="row">.*?<\/th><td>(.*?)<\/td><td>(.*?)<\/td>/g)];
+  expect(cells.map(([, window, slo]) => [window, slo])).toEqual([
+    ["2 min", "250 ms"],
+    ["10 s", "400 ms"],
+    ["10 s", "–"],
+  ]);
+  expect(text).not.toContain("<svg");
 });

@@ -8,11 +8,12 @@ const equalWithin = 0.005;
 const attainmentWithin = 0.01;
 
 /** Who serves the most by how much, and what that costs in latency. */
-export function answerSentence({ slo, figures }: Comparison): Markup {
+export function answerSentence({ differences, figures }: Comparison): Markup {
+  if (differences.length > 0) return apart(differences);
   const ranked = [...figures].sort((a, b) => b.requestsPerSecond - a.requestsPerSecond);
   const [first, second] = ranked;
   if (first === undefined || first.requests === 0) return html`No request was served.`;
-  if (second === undefined) return alone(first, slo?.ttftMs ?? null);
+  if (second === undefined) return alone(first);
   if (first.requestsPerSecond === 0) return html`No request was completed within the window.`;
   const ratio = second.requestsPerSecond > 0 ? first.requestsPerSecond / second.requestsPerSecond : null;
   if (ratio !== null && ratio < 1 + equalWithin) return even(ranked);
@@ -24,14 +25,19 @@ export function answerSentence({ slo, figures }: Comparison): Markup {
   return html`${lead} ${latency(first, figures)}`;
 }
 
-function alone(it: Figures, sloTtftMs: number | null): Markup {
+/** None is better or worse than what did something else. */
+function apart(differences: readonly string[]): Markup {
+  return html`${strong("These runs did not have the same workload")}: ${differences.join("; ")}. Each figure holds for its own run; none is called the best.`;
+}
+
+function alone(it: Figures): Markup {
   const served = `${formatCount(it.completed)} of ${formatCount(it.requests)} requests`;
   const rate = `${formatNumber(it.requestsPerSecond)} requests/s`;
   const ttft = it.ttftMs === null ? "" : ` The p90 time to first token is ${formatNs(it.ttftMs.p90 * 1e6)}.`;
   const slo =
-    it.sloAttainment === null || sloTtftMs === null
+    it.sloAttainment === null || it.slo === null
       ? ""
-      : ` ${formatShare(it.sloAttainment)} of the most urgent requests are within ${formatNs(sloTtftMs * 1e6)}.`;
+      : ` ${formatShare(it.sloAttainment)} of the most urgent requests are within ${formatNs(it.slo.ttftMs * 1e6)}.`;
   return html`${who(it)} served ${strong(served)} (${rate}) with the accelerators busy ${formatShare(it.utilization)} of the time.${ttft}${slo}`;
 }
 

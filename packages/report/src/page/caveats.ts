@@ -12,12 +12,19 @@ export function caveats(runs: readonly Run[], figures: readonly Figures[]): Mark
 
 function figureCaveats(it: Figures | undefined): Markup[] {
   if (it === undefined) return [];
-  const unserved = it.requests - it.completed;
+  const unserved = it.requests - it.completed - it.dropped;
   return [
     ...(it.peakHbmShare > 1
       ? [html`${name(it.name)} passed a capacity: the HBM peak is ${formatShare(it.peakHbmShare)} of it.`]
       : []),
-    ...(unserved > 0 ? [html`${name(it.name)} did not complete ${formatCount(unserved)} of its requests.`] : []),
+    ...(it.dropped > 0
+      ? [
+          html`${name(it.name)} never began ${formatCount(it.dropped)} of ${formatCount(it.requests)} requests: it serves none of their class, or they still waited when the window ended.`,
+        ]
+      : []),
+    ...(unserved > 0
+      ? [html`${name(it.name)} did not complete ${formatCount(unserved)} of the requests that it began.`]
+      : []),
   ];
 }
 

@@ -1,7 +1,7 @@
 /** Decisions, which a script pages through, and what else happened. */
 import { shownDecisionsMax } from "../evidence/decisions.ts";
 import type { Run } from "../evidence/run.ts";
-import { formatClock, formatCount } from "../shared/format.ts";
+import { formatCount, formatTime } from "../shared/format.ts";
 import { options } from "./figure.ts";
 import { html, type Markup, name } from "./html.ts";
 import { table } from "./table.ts";
@@ -38,6 +38,7 @@ export function noticeSection(runs: readonly Run[]): Markup | null {
     notices: record.notices.filter(({ kind }) => kind !== "operatorWithdrawn"),
     withdrawn: record.notices.filter(({ kind }) => kind === "operatorWithdrawn").length,
   }));
+  const spanNs = Math.max(...runs.map((run) => run.spanNs));
   if (told.every(({ notices }) => notices.length === 0)) return null;
   return html`<section aria-labelledby="events-title" id="events">
 <h2 id="events-title">What went wrong</h2>
@@ -51,7 +52,7 @@ ${told
       html`Under ${name(policy.name)}${more}`,
       "At",
       notices.slice(0, noticesMax),
-      (it) => formatClock(it.atNs - startNs, 1e6),
+      (it) => formatTime(it.atNs - startNs, 1e6, spanNs),
       [
         { title: "What", isWords: true, cell: (it) => noticeWords[it.kind] ?? it.kind },
         { title: "Accelerator", cell: (it) => name(accelerators[it.accelerator]?.name ?? "–") },

@@ -8,9 +8,11 @@ import { figure, options } from "./figure.ts";
 import { html, type Markup } from "./html.ts";
 import { type Column, table } from "./table.ts";
 
-export function latencySection(runs: readonly Run[], { slo }: Comparison): Markup {
+export function latencySection(runs: readonly Run[], { figures }: Comparison): Markup {
   const rows = runs.map(({ policy, ttftMs, tpotMs }) => ({ name: policy.name, ttftMs, tpotMs }));
-  const threshold = slo === null ? "" : ` The upright line is the SLO, ${formatNs(slo.ttftMs * 1e6)}.`;
+  const slos = [...new Set(figures.flatMap(({ slo }) => (slo === null ? [] : [formatNs(slo.ttftMs * 1e6)])))];
+  const line = slos.length === 1 ? "The upright line is the SLO" : "The upright lines are the SLOs";
+  const threshold = slos.length === 0 ? "" : ` ${line}, ${slos.join(", ")}.`;
   return html`<section aria-labelledby="latency-title" id="latency">
 <h2 id="latency-title">How long requests of the most urgent class waited</h2>
 <div class="pair">
@@ -31,8 +33,8 @@ ${figure({
 </div></section>`;
 }
 
-export function idleSection(runs: readonly Run[], windowNs: number): Markup {
-  const rows = runs.map(({ policy, idleMs, record }) => {
+export function idleSection(runs: readonly Run[]): Markup {
+  const rows = runs.map(({ policy, idleMs, record, windowNs }) => {
     const totalMs = idleMs.reduce((a, b) => a + b, 0);
     return { name: policy.name, idleMs, share: totalMs / ((windowNs / 1e6) * Math.max(1, record.accelerators.length)) };
   });

@@ -11,21 +11,20 @@ import { decisionSection, noticeSection } from "./decision-section.ts";
 import { idleSection, latencySection } from "./distribution-sections.ts";
 import { options } from "./figure.ts";
 import { html, Markup, name } from "./html.ts";
-import { facts, provenanceSection } from "./provenance.ts";
+import { facts, ownWorkloads, provenanceSection } from "./provenance.ts";
 import { timeSection } from "./time-section.ts";
 
 export interface PageInput {
   readonly input: ReportInput;
   readonly runs: readonly Run[];
   readonly comparison: Comparison;
-  readonly windowNs: number;
   /** Base64 by id of the element that holds it. */
   readonly blocks: ReadonlyMap<string, string>;
   /** How exact the times of the timelines are, or nothing where they are exact. */
   readonly unitWords: string;
 }
 
-export function page({ input, runs, comparison, windowNs, blocks, unitWords }: PageInput): string {
+export function page({ input, runs, comparison, blocks, unitWords }: PageInput): string {
   const { title, workload = [], provenance = [], policies } = input;
   const notices = noticeSection(runs);
   return html`<!doctype html>
@@ -50,14 +49,15 @@ export function page({ input, runs, comparison, windowNs, blocks, unitWords }: P
 <section aria-labelledby="answer-title" id="answer">
 <h2 id="answer-title" class="unseen">The answer</h2>
 <p class="answer">${answerSentence(comparison)}</p>
-${answerTable(comparison, windowNs)}
+${answerTable(comparison)}
 ${caveats(runs, comparison.figures)}
 ${workload.length > 0 ? facts(workload) : null}
+${ownWorkloads(policies)}
 ${contents(notices !== null)}
 </section>
 ${timeSection(runs, unitWords)}
 ${latencySection(runs, comparison)}
-${idleSection(runs, windowNs)}
+${idleSection(runs)}
 ${decisionSection(runs)}
 ${notices}
 ${provenanceSection(provenance, policies, uplotLicence)}

@@ -4,9 +4,10 @@
 export interface OverviewMeta {
   /** Of the longest run. */
   readonly spanNs: number;
-  readonly sloTtftMs: number | null;
+  /** Those of the policies, each once. */
+  readonly sloTtftMs: readonly number[];
   readonly policies: readonly PolicyMeta[];
-  /** Index of the policy that the answer is about: the one that serves the most. */
+  /** Index of the policy that the answer is about: the one that serves the most, or the first where workloads differ. */
   readonly first: number;
   /** Load buckets over the span, the same for all policies. */
   readonly loadBuckets: number;

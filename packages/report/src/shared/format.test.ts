@@ -1,5 +1,14 @@
 import { expect, test } from "vitest";
-import { formatBytes, formatClock, formatCount, formatNs, formatNumber, formatShare } from "./format.ts";
+import {
+  clockUnit,
+  formatBytes,
+  formatClock,
+  formatCount,
+  formatNs,
+  formatNumber,
+  formatShare,
+  formatTime,
+} from "./format.ts";
 
 test("durations have three digits and a unit", () => {
   const shown = [0, 850, 999.9, 42_310_000, 7_905e6, 999.9e6, 119.9e9, 125e9, 1800e9, 7200e9, 9000e9, Number.NaN];
@@ -24,4 +33,13 @@ test("marks of an axis tell each other apart", () => {
   expect(formatClock(-1e9, 1e9)).toBe("−0:01");
   expect(formatClock(1_000_000_001, 1)).toBe("0:01.000000001");
   expect(formatClock(59_999_999_999, 1e9)).toBe("1:00");
+});
+
+test("times of a short run are in seconds, those of a long one on a clock with its unit beside it", () => {
+  expect([0, 5e9, 12.5e9].map((ns) => formatTime(ns, 5e9, 23e9))).toEqual(["0 s", "5 s", "13 s"]);
+  expect(formatTime(12.5e9, 0.5e9, 23e9)).toBe("12.5 s");
+  expect(formatTime(0.02e9, 0.02e9, 0.1e9)).toBe("0.02 s");
+  expect(formatTime(-1e9, 1e9, 23e9)).toBe("−1 s");
+  expect(formatTime(750e9, 30e9, 1800e9)).toBe("12:30");
+  expect([clockUnit(5e9, 23e9), clockUnit(5e9, 1800e9), clockUnit(4000e9, 4000e9)]).toEqual(["", "min:s", "h:min:s"]);
 });

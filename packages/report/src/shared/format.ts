@@ -44,11 +44,26 @@ export function formatNumber(value: number): string {
   return Number.isFinite(value) ? digits(value) : "–";
 }
 
-/** A time on an axis whose marks are `stepNs` apart: `0:00`, `12:30`, `12:30.250`. */
+/** In runs of up to two minutes times are told in seconds; in longer ones as on a clock. */
+const secondsSpanNs = 120e9;
+
+/** A time within a run that takes `spanNs`, told to `stepNs`: `12.25 s`, or `12:30` in a long run. */
+export function formatTime(ns: number, stepNs: number, spanNs: number): string {
+  if (spanNs > secondsSpanNs) return formatClock(ns, stepNs);
+  return `${(ns / 1e9).toFixed(decimalsOf(stepNs)).replace("-", "−")} s`;
+}
+
+/** What the parts of a clock's time are, up to `untilNs`; empty where each time has its unit. */
+export function clockUnit(untilNs: number, spanNs: number): string {
+  if (spanNs <= secondsSpanNs) return "";
+  return untilNs >= 3600e9 ? "h:min:s" : "min:s";
+}
+
+/** A time on a clock whose marks are `stepNs` apart: `0:00`, `12:30`, `12:30.250`. */
 export function formatClock(ns: number, stepNs: number): string {
   const sign = ns < 0 ? "−" : "";
   const abs = Math.abs(Math.round(ns));
-  const decimals = stepNs >= 1e9 ? 0 : Math.min(9, Math.ceil(-Math.log10(stepNs / 1e9) - 1e-9));
+  const decimals = decimalsOf(stepNs);
   const unit = 10 ** (9 - decimals);
   const ticks = Math.round(abs / unit);
   const perSecond = 10 ** decimals;
@@ -58,6 +73,11 @@ export function formatClock(ns: number, stepNs: number): string {
   const minutes = Math.floor(seconds / 60) % 60;
   const clock = `${String(seconds % 60).padStart(2, "0")}${fraction}`;
   return hours > 0 ? `${sign}${hours}:${String(minutes).padStart(2, "0")}:${clock}` : `${sign}${minutes}:${clock}`;
+}
+
+/** Of a second. */
+function decimalsOf(stepNs: number): number {
+  return stepNs >= 1e9 ? 0 : Math.min(9, Math.ceil(-Math.log10(stepNs / 1e9) - 1e-9));
 }
 
 function digits(value: number): string {

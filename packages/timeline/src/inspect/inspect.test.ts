@@ -4,8 +4,8 @@ import { runWorld, type World } from "../../test/world.ts";
 import { readEventLog } from "../log/reader.ts";
 import { replayEventLog } from "../log/replay.ts";
 import { inspectEventLog, inspectSnapshot } from "./inspect.ts";
-import { inspectionText } from "./inspection-text.ts";
-import { bytesText, durationText, missingWords, reasonWords } from "./words.ts";
+import { inspectionText, instanceText } from "./inspection-text.ts";
+import { bytesText, durationText, missingWords, momentText, reasonWords } from "./words.ts";
 
 const request = { priority: "online" as const, tenant: "red", steps: 1, cancelAfterNs: null };
 const busy: World = {
@@ -27,7 +27,7 @@ describe("inspectionText", () => {
   it("says what runs, what waits and for what, who has the memory, and why it is so", () => {
     const found = inspectEventLog(log, { atNs: 1500, instance: 2, decision: 1 });
     expect(inspectionText(found, { priorities: ["online", "offline"] })).toMatchInlineSnapshot(`
-      "at 1498 ns: 8 requests, 3 operators to be placed, 6 transfers
+      "at 1.498 µs: 8 requests, 3 operators to be placed, 6 transfers
 
       a0 (demo)
         runs    pass/make of instance 2 (request 1, online), for 1.40 µs
@@ -117,6 +117,27 @@ describe("inspectionText", () => {
         none
       "
     `);
+  });
+
+  it("writes an instance out alone, with the moment and the decisions about it", () => {
+    const text = instanceText(inspectEventLog(log, { atNs: 1498, instance: 2, decision: 1 }));
+    expect(text.split("\n").slice(0, 2)).toEqual(["at 1.498 µs", "instance 2: live, of pass, request 1, on 01"]);
+    expect(text).toContain("\n  decision 2 at 100 ns: ");
+    expect(text).toContain("\n\ndecision 1 at 0 ns: ");
+    expect(text).not.toMatch(/HBM|to be placed/);
+  });
+
+  it.each([
+    [0, "0 ns"],
+    [999, "999 ns"],
+    [1000, "1 µs"],
+    [1_500_000, "1.5 ms"],
+    [60e9, "60 s"],
+    [1_000_000_001, "1.000000001 s"],
+    [-2e9, "-2 s"],
+    [Number.MAX_SAFE_INTEGER, "9007199.254740991 s"],
+  ])("tells the moment %d ns as %s, to the nanosecond", (ns, text) => {
+    expect(momentText(ns)).toBe(text);
   });
 
   it("writes out no more of a list than it is to", () => {

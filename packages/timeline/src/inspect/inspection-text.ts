@@ -12,6 +12,7 @@ import {
   counted,
   durationText,
   missingWords,
+  momentText,
   ownerWords,
   reasonWords,
   transferState,
@@ -31,14 +32,11 @@ interface Terms {
 }
 
 /** An inspection for people. Names are written as they are but for what does not print. */
-export function inspectionText(
-  inspection: Inspection,
-  { priorities = [], listMax = 20 }: InspectionTextOptions = {},
-): string {
+export function inspectionText(inspection: Inspection, options: InspectionTextOptions = {}): string {
   const { atNs, accelerators, requests, instance, decision } = inspection;
-  const terms: Terms = { atNs, listMax, classOf: (rank) => priorities[rank] ?? `class ${rank}` };
+  const terms = termsOf(atNs, options);
   const lines = [
-    `at ${atNs} ns: ${counted(requests.length, "request")}, ${counted(inspection.waitingOperators, "operator")} to be placed, ${counted(inspection.transfers.length, "transfer")}`,
+    `at ${momentText(atNs)}: ${counted(requests.length, "request")}, ${counted(inspection.waitingOperators, "operator")} to be placed, ${counted(inspection.transfers.length, "transfer")}`,
     "",
     ...accelerators.flatMap((accelerator) => acceleratorLines(accelerator, terms)),
     ...waitingLines(inspection, terms),
@@ -48,6 +46,20 @@ export function inspectionText(
     ...(decision === null ? [] : ["", ...decisionLines(decision)]),
   ];
   return printable(lines);
+}
+
+/** Only the instance that was asked for, and the decision, where they are there: without what runs and waits beside it. */
+export function instanceText({ atNs, instance, decision }: Inspection, options: InspectionTextOptions = {}): string {
+  const [, ...lines] = instance === null ? [""] : instanceLines(instance, termsOf(atNs, options));
+  return printable([
+    `at ${momentText(atNs)}`,
+    ...lines,
+    ...(decision === null ? [] : ["", ...decisionLines(decision)]),
+  ]);
+}
+
+function termsOf(atNs: number, { priorities = [], listMax = 20 }: InspectionTextOptions): Terms {
+  return { atNs, listMax, classOf: (rank) => priorities[rank] ?? `class ${rank}` };
 }
 
 /** One decision with every candidate and why it was not the one. */
@@ -159,9 +171,9 @@ function instanceLines(instance: InspectedInstance, terms: Terms): string[] {
     `instance ${id}: ${[state, ...where].filter((part) => part !== "").join(", ")}`,
     ...operators.map(({ operator, state: its, accelerator, reason, missing, issuedNs, startedNs, doneNs }) => {
       const times = [
-        ...(issuedNs === null ? [] : [`issued at ${issuedNs} ns`]),
-        ...(startedNs === null ? [] : [`started at ${startedNs} ns`]),
-        ...(doneNs === null ? [] : [`done at ${doneNs} ns`]),
+        ...(issuedNs === null ? [] : [`issued at ${momentText(issuedNs)}`]),
+        ...(startedNs === null ? [] : [`started at ${momentText(startedNs)}`]),
+        ...(doneNs === null ? [] : [`done at ${momentText(doneNs)}`]),
       ];
       const waits = [...(reason === null ? [] : [reasonWords(reason)]), ...missing.map(missingWords)];
       const details = [
@@ -179,7 +191,7 @@ function decisionLines(decision: Decision): string[] {
   const { round, atNs, instance, operators, partition, candidates } = decision;
   const what = `${counted(operators.length, "operator")} of instance ${instance}`;
   return [
-    `decision ${round} at ${atNs} ns: ${what} on ${partition}, of ${counted(candidates.length, "candidate")}`,
+    `decision ${round} at ${momentText(atNs)}: ${what} on ${partition}, of ${counted(candidates.length, "candidate")}`,
     ...candidates.map((candidate) => `  ${candidate.partition}: ${candidateWords(candidate, decision)}`),
   ];
 }

@@ -131,6 +131,23 @@ export function durationText(ns: number): string {
   return `${ns} ns`;
 }
 
+/** A moment to the nanosecond, in the largest unit of which there is one. */
+export function momentText(ns: number): string {
+  if (!Number.isSafeInteger(ns)) return `${ns} ns`;
+  const size = Math.abs(ns);
+  for (const [unit, digits] of [
+    ["s", 9],
+    ["ms", 6],
+    ["µs", 3],
+  ] as const) {
+    if (size < 10 ** digits) continue;
+    const text = String(size);
+    const rest = text.slice(-digits).replace(/0+$/, "");
+    return `${ns < 0 ? "-" : ""}${text.slice(0, -digits)}${rest === "" ? "" : `.${rest}`} ${unit}`;
+  }
+  return `${ns} ns`;
+}
+
 export function counted(count: number, what: string): string {
   return `${count} ${what}${count === 1 ? "" : "s"}`;
 }

@@ -93,6 +93,14 @@ describe("profiles as files", () => {
     throw new Error("nothing was thrown");
   }
 
+  test("what a message shows of the file has no control characters", () => {
+    for (const text of ["\u001b]0;pwned\u0007", '{"pw\\u001bned\\u009b": 1}']) {
+      const { message } = faultsOf(text);
+      expect(message).not.toMatch(/\p{Cc}/u);
+      expect(message).toMatch(/u001b/);
+    }
+  });
+
   test("all faults at once, each with its path", () => {
     const { arrivals, lengths } = azure2023Profile;
     const broken = {

@@ -155,6 +155,8 @@ export function readWorkloadProfile(file: string): WorkloadProfile {
 const faultsShownMax = 20;
 const profileBytesMax = 64 * 1024 * 1024;
 
+/** What the reason has of the file is shown without control characters. */
 function malformed(reason: string): TraceFault {
-  return { code: "TRACE_MALFORMED_ROW", line: null, reason };
+  const plain = reason.replace(/\p{Cc}/gu, (character) => JSON.stringify(character).slice(1, -1));
+  return { code: "TRACE_MALFORMED_ROW", line: null, reason: plain };
 }

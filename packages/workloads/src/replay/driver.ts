@@ -45,6 +45,8 @@ export interface ReplayOptions {
   readonly durations?: ReplayDurations;
   /** What makes true durations differ from the model's. Default nothing. */
   readonly disturbance?: Disturbance;
+  /** Names of tenants, for people: requests are labelled by them. Default: their numbers. Nothing is scheduled by them. */
+  readonly tenantNames?: TenantNames;
   /** Options of the master, over those of the policy. */
   readonly scheduling?: ReplayScheduling;
   readonly onProgress?: (progress: ReplayProgress) => void;
@@ -58,6 +60,12 @@ export interface ReplayOptions {
   readonly onToken?: (request: number, atNs: number) => void;
   /** Nanoseconds on this host, to measure what a round costs; without it that is not measured. */
   readonly hostNowNs?: () => number;
+}
+
+/** By the tenant's index in `online` and in `offline`; an index beyond them has none. */
+export interface TenantNames {
+  readonly online: readonly string[];
+  readonly offline: readonly string[];
 }
 
 /** True durations in nanoseconds, before noise. */
@@ -192,7 +200,7 @@ class SliceSchedulerEngine implements ReplayEngine {
     const { class: priority, partitions } = options;
     const limits = requestLimits(passes, options);
     const concurrentInstances = Math.max(2, options.lookahead + 1);
-    const label = priority === "online" ? `online instance ${options.tenant}` : "offline";
+    const label = labelOf(options, this.#options.tenantNames);
     const request = this.#scheduler.openRequest({ priority, partitions, limits, concurrentInstances, label });
     const host = { scheduler: this.#scheduler, books: this.#books, passes };
     return new ChainedRequest(host, options, request);
@@ -272,6 +280,13 @@ class SliceSchedulerEngine implements ReplayEngine {
       if (request !== undefined) this.listener?.passFailed(request, error.message);
     });
   }
+}
+
+/** `online chat` of a tenant with a name, `online instance 0` of one without; `offline batch`, `offline`. */
+function labelOf({ class: priority, tenant }: EngineRequestOptions, names: TenantNames | undefined): string {
+  const name = names?.[priority][tenant];
+  if (name !== undefined) return `${priority} ${name}`;
+  return priority === "online" ? `online instance ${tenant}` : "offline";
 }
 
 /** By template. */

@@ -51,6 +51,17 @@ describe("openReplay", () => {
     expect(outcome).toEqual(replay(options));
   });
 
+  test("names of tenants are in the labels, and change nothing else", () => {
+    const labels: string[] = [];
+    const outcome = replay({
+      ...options,
+      tenantNames: { online: ["chat"], offline: ["batch"] },
+      onEvent: (event) => void (event.type === "requestOpened" && labels.push(event.label)),
+    });
+    expect(labels.sort()).toEqual(["offline batch", "online chat", "online chat", "online instance 1"]);
+    expect(outcome).toEqual(replay(options));
+  });
+
   test("other durations: ten times the rates, a tenth of the time, up to transfers and noise", () => {
     const fast = {
       ...options.cluster,

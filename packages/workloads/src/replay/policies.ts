@@ -37,10 +37,11 @@ export const policyMakers: Readonly<Record<string, Maker>> = {
   "full-share": (terms) => fullShare(terms, "serial"),
   "full-share-pipelined": (terms) => fullShare(terms, "pipelined"),
   "full-share-deep": (terms) => ({
-    ...fullShare(terms, "serial"),
     name: "full-share-deep",
     summary: "static-online and one offline instance of eight stages, one request at a time",
-    offline: { ...offlineInstances(terms, [["eight0"]], 1), layersPerOperator: 4 },
+    online: ownAccelerators(terms),
+    offline: { ...offlineInstances("full-share-deep", terms, [["eight0"]], 1), layersPerOperator: 4 },
+    scheduling: plainPriority,
   }),
   slicescheduler: (terms) => {
     const candidates = [instanceSize(terms), 2 * instanceSize(terms)].flatMap((size) => groupsOf(terms, size));
@@ -60,7 +61,7 @@ function subsetShare(terms: PolicyTerms, pace: Pace): ReplayPolicy {
     name: named("subset-share", pace),
     summary: `static-online and one offline instance on four accelerators, ${words(pace)}`,
     online: ownAccelerators(terms),
-    offline: offlineInstances(terms, [["quad0"]], pace === "serial" ? 1 : 4),
+    offline: offlineInstances(named("subset-share", pace), terms, [["quad0"]], pace === "serial" ? 1 : 4),
     scheduling: plainPriority,
   };
 }
@@ -71,7 +72,7 @@ function dualShare(terms: PolicyTerms, pace: Pace): ReplayPolicy {
     name: named("dual-share", pace),
     summary: `static-online and two offline instances on four accelerators each, ${words(pace)}`,
     online: ownAccelerators(terms),
-    offline: offlineInstances(terms, [["quad0"], ["quad1"]], pace === "serial" ? 1 : 4),
+    offline: offlineInstances(named("dual-share", pace), terms, [["quad0"], ["quad1"]], pace === "serial" ? 1 : 4),
     scheduling: { slices: { toleranceNs: dualShareThresholdNs } },
   };
 }
@@ -86,7 +87,7 @@ function fullShare(terms: PolicyTerms, pace: Pace): ReplayPolicy {
     name: named("full-share", pace),
     summary: `static-online and one offline instance on all eight accelerators, ${words(pace)}`,
     online: ownAccelerators(terms),
-    offline: offlineInstances(terms, [["spread0", "spread1"]], pace === "serial" ? 1 : 8),
+    offline: offlineInstances(named("full-share", pace), terms, [["spread0", "spread1"]], pace === "serial" ? 1 : 8),
     scheduling: plainPriority,
   };
 }
@@ -144,6 +145,7 @@ function tooFew(terms: PolicyTerms): InvalidOptionError {
 }
 
 function offlineInstances(
+  policy: string,
   terms: PolicyTerms,
   instances: readonly (readonly string[])[],
   concurrentRequestsMax: number,
@@ -153,7 +155,7 @@ function offlineInstances(
     throw new InvalidOptionError(
       "cluster",
       `one without ${missing.join(", ")}`,
-      "one of eight accelerators for this policy",
+      `one of eight accelerators for policy "${policy}"`,
     );
   }
   const lanes = instances.map((partitions) => ({

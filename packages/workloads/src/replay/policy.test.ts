@@ -68,10 +68,15 @@ describe("replayPolicy", () => {
     }
   });
 
-  test("a cluster without a place for the offline instance is refused", () => {
+  test("a cluster without a place for the offline instance is refused, and the policy named that wants one", () => {
     expect(() => replayPolicy("dual-share", { partitions: usual.slice(0, 5), tenants: 4 })).toThrowError(
       /without quad1/,
     );
+    for (const name of policyNames.filter((known) => known.includes("share"))) {
+      expect(() => replayPolicy(name, { partitions: ["pair0"], tenants: 4 })).toThrowError(
+        `cluster must be one of eight accelerators for policy "${name}", not one without `,
+      );
+    }
   });
 
   test("fewer places than instances: they share them in turn; no place at all is refused", () => {

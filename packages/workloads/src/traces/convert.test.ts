@@ -197,6 +197,7 @@ describe("traceWorkload", () => {
       [[1, 2]],
     ]);
     expect(workload.offline).toEqual([{ tenant: 0, arrivalNs: 1, inputTokens: 10, outputTokens: 2 }]);
+    expect(workload.offlineTenants).toEqual(["z"]);
   });
 
   test("a shorter window, other classes, names that objects inherit", () => {
@@ -204,6 +205,15 @@ describe("traceWorkload", () => {
     const workload = traceWorkload(rows, { windowNs: 4e9, offlineClasses: ["batch"] });
     expect(workload.tenants).toEqual(["__proto__"]);
     expect(workload.offline).toHaveLength(1);
+    expect(workload.offlineTenants).toEqual(["constructor"]);
+  });
+
+  test("offline tenants are numbered on their own, each request by its name", () => {
+    const names = ["b", undefined, "a", "b", undefined];
+    const rows = names.map((tenant, i) => row(i, { class: "offline", ...(tenant === undefined ? {} : { tenant }) }));
+    const { offline, offlineTenants, tenants } = traceWorkload([...rows, row(9, { tenant: "a" })]);
+    expect(offline.map(({ tenant }) => offlineTenants[tenant])).toEqual(["b", "default", "a", "b", "default"]);
+    expect(tenants).toEqual(["a"]);
   });
 
   test("nothing left, a window of nothing, too many tenants", () => {
@@ -213,5 +223,6 @@ describe("traceWorkload", () => {
     expect(() => traceWorkload([row(5)], { windowNs: 0 })).toThrow(/windowNs/);
     const many = Array.from({ length: 1001 }, (_, i) => row(i, { tenant: `t${i}` }));
     expect(() => traceWorkload(many)).toThrow(/at most 1000/);
+    expect(() => traceWorkload(many.map((one) => ({ ...one, class: "offline" })))).toThrow(/at most 1000/);
   });
 });

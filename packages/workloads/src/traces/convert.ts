@@ -1,12 +1,11 @@
 /** Traces of any format to the canonical one: `arrivalNs, inputTokens, outputTokens, tenant, class, session`. */
-import { createWriteStream } from "node:fs";
-import { rename, rm } from "node:fs/promises";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
 import { InvalidOptionError, TraceError } from "../errors.ts";
 import { canonicalColumns, type TraceFormat } from "./formats.ts";
 import { newCounts, type TraceReading, traceBatches } from "./read-trace.ts";
+import { replaceFile } from "./replace-file.ts";
 import { readServeGenLengths, readServeGenWindows } from "./servegen.ts";
 import { type ServeGenDraw, serveGenRequests } from "./servegen-requests.ts";
 import type { TraceRequest, TraceRow } from "./types.ts";
@@ -15,7 +14,10 @@ import type { TraceRequest, TraceRow } from "./types.ts";
 export type TraceSpelling = "csv" | "jsonl";
 
 export interface ConversionTarget {
-  /** Packed with gzip when the name ends in `.gz`. It appears when it is complete, in the place of one that may be there. */
+  /**
+   * Packed with gzip when the name ends in `.gz`. It appears when it is complete, in the place of one that may be there, or of the one
+   * that a link leads to; into a pipe or a device is written as it stands. Not checked for being the source.
+   */
   readonly to: string;
   /** Default: by the name, `.csv` or `.jsonl`, each with `.gz` or without. */
   readonly output?: TraceSpelling;
@@ -113,14 +115,10 @@ async function* texts(batches: Batches, spelling: TraceSpelling): AsyncGenerator
 }
 
 async function writeTrace(batches: Batches, to: string, spelling: TraceSpelling): Promise<void> {
-  const partial = `${to}.partial`;
   const text = Readable.from(texts(batches, spelling));
   try {
-    const file = createWriteStream(partial);
-    await (to.endsWith(".gz") ? pipeline(text, createGzip(), file) : pipeline(text, file));
-    await rename(partial, to);
+    await replaceFile(to, (file) => (to.endsWith(".gz") ? pipeline(text, createGzip(), file) : pipeline(text, file)));
   } catch (cause) {
-    await rm(partial, { force: true }).catch(() => {});
     const { syscall, code } = cause as NodeJS.ErrnoException;
     if (syscall === undefined) throw cause;
     throw new TraceError("TRACE_UNWRITABLE", to, null, `cannot be written (${code ?? syscall})`, { cause });

@@ -16,6 +16,8 @@ export interface TraceWorkload {
   readonly offline: readonly WorkloadRequest[];
   /** Names of the online tenants, by their index; "default" for requests without one. */
   readonly tenants: readonly string[];
+  /** The same of the tenants of `offline`, which are numbered on their own. */
+  readonly offlineTenants: readonly string[];
 }
 
 const tenantsMax = 1000;
@@ -29,15 +31,19 @@ export function traceWorkload(rows: readonly TraceRequest[], options: TraceWorkl
   if (!(windowNs >= 1)) throw new InvalidOptionError("windowNs", windowNs, "1 or more");
   const byTenant = new Map<string, WorkloadRequest[]>();
   const offline: WorkloadRequest[] = [];
+  const offlineTenants = new Map<string, number>();
   for (const { arrivalNs, inputTokens, outputTokens, tenant: name = "default", class: priority } of rows) {
     if (arrivalNs >= windowNs) continue;
     if (priority !== undefined && offlineClasses.includes(priority)) {
-      offline.push({ tenant: 0, arrivalNs, inputTokens, outputTokens });
+      const tenant = offlineTenants.get(name) ?? offlineTenants.size;
+      offlineTenants.set(name, tenant);
+      if (tenant === tenantsMax) throw tooManyTenants();
+      offline.push({ tenant, arrivalNs, inputTokens, outputTokens });
       continue;
     }
     let requests = byTenant.get(name);
     if (requests === undefined) {
-      if (byTenant.size === tenantsMax) throw new InvalidOptionError("tenants", "more", `at most ${tenantsMax}`);
+      if (byTenant.size === tenantsMax) throw tooManyTenants();
       requests = [];
       byTenant.set(name, requests);
     }
@@ -47,7 +53,16 @@ export function traceWorkload(rows: readonly TraceRequest[], options: TraceWorkl
   if (byTenant.size === 0 && offline.length === 0) {
     throw new EmptyWorkloadError(`none of ${rows.length} requests arrives within ${windowNs} ns`);
   }
-  return { online: { windowNs, tenants: [...byTenant.values()] }, offline, tenants: [...byTenant.keys()] };
+  return {
+    online: { windowNs, tenants: [...byTenant.values()] },
+    offline,
+    tenants: [...byTenant.keys()],
+    offlineTenants: [...offlineTenants.keys()],
+  };
+}
+
+function tooManyTenants(): InvalidOptionError {
+  return new InvalidOptionError("tenants", "more", `at most ${tenantsMax}`);
 }
 
 function windowOf(rows: readonly TraceRequest[]): number {

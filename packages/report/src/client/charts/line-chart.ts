@@ -19,18 +19,34 @@ export interface ChartOptions {
     width: number,
   ) => { readonly at: readonly number[]; readonly texts: readonly string[] };
   readonly rangeX: () => readonly [number, number];
+  /** Beside the x axis, where its marks have no unit of their own; empty for none. */
+  readonly unitX?: () => string;
+  /** Above the y axis, likewise. */
+  readonly unitY?: () => string;
   /** Smallest top of the y axis. */
   readonly topY: () => number;
   readonly isStepped: boolean;
-  /** An upright or level line, as the SLO or a capacity is. */
-  readonly mark?: () => { readonly x?: number; readonly y?: number; readonly text: string } | null;
+  /** Upright or level lines, as SLOs and a capacity are. */
+  readonly marks?: () => readonly LineMark[];
   /** A stretch was chosen by dragging. */
   readonly onSelect?: (from: number, to: number) => void;
+}
+
+/** Of `x` and `y`, one. */
+export interface LineMark {
+  readonly x?: number;
+  readonly y?: number;
+  readonly text: string;
 }
 
 export type ChartData = readonly [ArrayLike<number>, ...ArrayLike<number>[]];
 
 const height = 240;
+/** Of the line that tells the unit of the y axis. */
+const unitHeight = 24;
+/** From an axis to its texts: what uPlot keeps, and what a text centred on the first mark takes. */
+const textGap = 9;
+const firstMarkPixels = 18;
 /** Lines tell each other apart without colours. */
 const dashes: readonly (readonly number[])[] = [
   [8, 3],
@@ -111,7 +127,7 @@ export class LineChart {
       height,
       legend: { show: false },
       // As wide as the timelines: what stands below each other happened together.
-      padding: [10, isStepped ? 0 : 12, 0, 0],
+      padding: [this.#unitY() === "" ? 10 : unitHeight, isStepped ? 0 : 12, 0, 0],
       scales: { x: { time: false, auto: false, range: () => [...rangeX()] }, y: { range } },
       axes: this.#axes(colours),
       series: [
@@ -134,7 +150,7 @@ export class LineChart {
       hooks: {
         setCursor: [(plot) => this.#tell(plot)],
         setSelect: [(plot) => this.#select(plot)],
-        draw: [(plot) => this.#mark(plot, colours)],
+        draw: [(plot) => this.#drawUnits(plot, colours), (plot) => this.#drawMarks(plot, colours)],
       },
     };
   }
@@ -180,32 +196,55 @@ export class LineChart {
     plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
   }
 
-  #mark(plot: uPlot, colours: Colours): void {
-    const mark = this.#options.mark?.() ?? null;
-    if (mark === null) return;
-    const { ctx, bbox } = plot;
-    const at = mark.x === undefined ? plot.valToPos(mark.y ?? 0, "y", true) : plot.valToPos(mark.x, "x", true);
-    const isUpright = mark.x !== undefined;
-    const from = isUpright ? bbox.left : bbox.top;
-    const to = from + (isUpright ? bbox.width : bbox.height);
-    if (at < from || at > to) return;
+  #unitY(): string {
+    return this.#options.unitY?.() ?? "";
+  }
+
+  #drawUnits({ ctx, bbox }: uPlot, colours: Colours): void {
     const ratio = devicePixelRatio || 1;
     ctx.save();
-    ctx.strokeStyle = colours.alert;
-    ctx.fillStyle = colours.alert;
-    ctx.lineWidth = ratio;
-    ctx.setLineDash([6 * ratio, 4 * ratio]);
-    ctx.beginPath();
-    ctx.moveTo(isUpright ? at : bbox.left, isUpright ? bbox.top : at);
-    ctx.lineTo(isUpright ? at : bbox.left + bbox.width, isUpright ? bbox.top + bbox.height : at);
-    ctx.stroke();
+    ctx.fillStyle = colours.muted;
     ctx.font = `${11 * ratio}px system-ui, sans-serif`;
-    const isPastMiddle = isUpright && at > bbox.left + bbox.width * 0.75;
-    ctx.textAlign = isPastMiddle ? "right" : "left";
-    const x = isUpright ? at + (isPastMiddle ? -5 : 5) * ratio : bbox.left + 5 * ratio;
-    ctx.fillText(mark.text, x, isUpright ? bbox.top + bbox.height - 8 * ratio : at - 6 * ratio);
+    ctx.textBaseline = "top";
+    ctx.textAlign = "right";
+    const unitX = this.#options.unitX?.() ?? "";
+    ctx.fillText(unitX, bbox.left - firstMarkPixels * ratio, bbox.top + bbox.height + textGap * ratio);
+    ctx.textAlign = "left";
+    ctx.fillText(this.#unitY(), 4 * ratio, 0);
     ctx.restore();
   }
+
+  #drawMarks(plot: uPlot, colours: Colours): void {
+    this.#options.marks?.().forEach((mark, i) => {
+      drawMark(plot, mark, i, colours);
+    });
+  }
+}
+
+/** @param index Its text stands above those of the marks before it. */
+function drawMark(plot: uPlot, mark: LineMark, index: number, colours: Colours): void {
+  const { ctx, bbox } = plot;
+  const at = mark.x === undefined ? plot.valToPos(mark.y ?? 0, "y", true) : plot.valToPos(mark.x, "x", true);
+  const isUpright = mark.x !== undefined;
+  const from = isUpright ? bbox.left : bbox.top;
+  const to = from + (isUpright ? bbox.width : bbox.height);
+  if (at < from || at > to) return;
+  const ratio = devicePixelRatio || 1;
+  ctx.save();
+  ctx.strokeStyle = colours.alert;
+  ctx.fillStyle = colours.alert;
+  ctx.lineWidth = ratio;
+  ctx.setLineDash([6 * ratio, 4 * ratio]);
+  ctx.beginPath();
+  ctx.moveTo(isUpright ? at : bbox.left, isUpright ? bbox.top : at);
+  ctx.lineTo(isUpright ? at : bbox.left + bbox.width, isUpright ? bbox.top + bbox.height : at);
+  ctx.stroke();
+  ctx.font = `${11 * ratio}px system-ui, sans-serif`;
+  const isPastMiddle = isUpright && at > bbox.left + bbox.width * 0.75;
+  ctx.textAlign = isPastMiddle ? "right" : "left";
+  const x = isUpright ? at + (isPastMiddle ? -5 : 5) * ratio : bbox.left + 5 * ratio;
+  ctx.fillText(mark.text, x, isUpright ? bbox.top + bbox.height - (8 + 14 * index) * ratio : at - 6 * ratio);
+  ctx.restore();
 }
 
 function colourOf({ series, text }: Colours, line: number): string {

@@ -1,7 +1,7 @@
 /** Load and HBM over the stretch of time that the timelines show. */
 import { type OverviewMeta, overviewColumn } from "../../shared/blocks.ts";
 import { columnOf, type Packed } from "../../shared/columns.ts";
-import { formatBytes, formatClock, formatNumber, formatShare } from "../../shared/format.ts";
+import { clockUnit, formatBytes, formatNumber, formatShare, formatTime } from "../../shared/format.ts";
 import { find } from "../dom.ts";
 import type { Theme } from "../theme.ts";
 import { tickStepNs, ticks } from "../timeline/ticks.ts";
@@ -14,6 +14,9 @@ const cutPixels = 20;
 
 type LoadMode = "busy" | "open" | "done";
 
+/** Shares have theirs on every mark. */
+const unitOfLoad: Readonly<Record<LoadMode, string>> = { busy: "", open: "requests", done: "requests/s" };
+
 export function loadChart(packed: Packed<OverviewMeta>, view: TimeView, theme: Theme): void {
   const { meta } = packed;
   const select = find("[data-load]", HTMLSelectElement);
@@ -24,6 +27,7 @@ export function loadChart(packed: Packed<OverviewMeta>, view: TimeView, theme: T
     names: meta.policies.map((policy) => policy.name),
     first: meta.first,
     formatY: (y) => (mode() === "busy" ? formatShare(y) : formatNumber(y)),
+    unitY: () => unitOfLoad[mode()],
     topY: () => (mode() === "busy" ? 1 : 1e-9),
   });
   let shown = "";
@@ -54,7 +58,7 @@ export function hbmChart(packed: Packed<OverviewMeta>, view: TimeView, theme: Th
     first: meta.first,
     formatY: format,
     topY: () => shown.capacity * 1.05,
-    mark: () => ({ y: shown.capacity, text: `capacity ${format(shown.capacity)}` }),
+    marks: () => [{ y: shown.capacity, text: `capacity ${format(shown.capacity)}` }],
   });
   const show = (): void => {
     shown = lines();
@@ -81,12 +85,14 @@ function joined(values: Float64Array, each: number, isMost: boolean): Float64Arr
 function timeChart(
   view: TimeView,
   theme: Theme,
-  options: Pick<ChartOptions, "container" | "names" | "first" | "formatY" | "topY" | "mark">,
+  options: Pick<ChartOptions, "container" | "names" | "first" | "formatY" | "unitY" | "topY" | "marks">,
 ): LineChart {
+  const { spanNs } = view.viewport;
   const chart = new LineChart({
     ...options,
-    formatX: (ns) => formatClock(ns, 1e8),
-    ticksX: timeTicks,
+    formatX: (ns) => formatTime(ns, Math.min(1e8, spanNs / 1000), spanNs),
+    unitX: () => clockUnit(view.viewport.toNs, spanNs),
+    ticksX: (fromNs, toNs, width) => timeTicks(fromNs, toNs, width, spanNs),
     rangeX: () => [view.viewport.fromNs, view.viewport.toNs],
     isStepped: true,
     onSelect: (fromNs, toNs) => (view.viewport = between(view.viewport, fromNs, toNs)),
@@ -96,12 +102,12 @@ function timeChart(
   return chart;
 }
 
-function timeTicks(fromNs: number, toNs: number, width: number): { at: number[]; texts: string[] } {
+function timeTicks(fromNs: number, toNs: number, width: number, spanNs: number): { at: number[]; texts: string[] } {
   const stepNs = tickStepNs(toNs - fromNs, Math.max(2, Math.floor(width / 90)));
   const at = ticks(fromNs, toNs, stepNs);
   // A text at the right edge would be cut.
   const isCut = (ns: number): boolean => ((toNs - ns) / (toNs - fromNs)) * width < cutPixels;
-  return { at, texts: at.map((ns) => (isCut(ns) ? "" : formatClock(ns, stepNs))) };
+  return { at, texts: at.map((ns) => (isCut(ns) ? "" : formatTime(ns, stepNs, spanNs))) };
 }
 
 /** Beginnings of the buckets, and the end of the last one. */

@@ -16,7 +16,7 @@ export class Inspector {
 
   /** @param place of the pointer, or null for the keys. */
   show(panel: Panel, operator: number, place: { readonly x: number; readonly y: number } | null): void {
-    const { timeline, accelerators } = panel.options;
+    const { timeline, accelerators, view } = panel.options;
     this.#tip.hidden = operator < 0 || place === null;
     if (operator < 0) {
       const row = accelerators[panel.chosenRow];
@@ -24,7 +24,8 @@ export class Inspector {
       else if (place === null) this.#line.textContent = this.#hint;
       return;
     }
-    const { name, facts } = operatorWords(timeline, operator, accelerators[rowOf(timeline, operator)] ?? "");
+    const accelerator = accelerators[rowOf(timeline, operator)] ?? "";
+    const { name, facts } = operatorWords(timeline, operator, accelerator, view.viewport.spanNs);
     this.#line.replaceChildren(create("b", {}, nameElement(name)));
     for (const [what, value] of facts) this.#line.append(` · ${what} `, nameElement(value));
     if (place === null) return;

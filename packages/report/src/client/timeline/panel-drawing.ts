@@ -1,5 +1,5 @@
 /** What a panel draws over its pixels: names, marks of time, absences, names of operators, what is chosen. */
-import { formatClock } from "../../shared/format.ts";
+import { clockUnit, formatTime } from "../../shared/format.ts";
 import type { Colours } from "../theme.ts";
 import { inkOn } from "../theme.ts";
 import { failedSlot, hatchedFrom, otherColour } from "./colouring.ts";
@@ -139,7 +139,7 @@ export function drawChosen(
   context.strokeRect(left - 1, top, Math.max(3, right - left + 2), geometry.rowHeight - 1);
 }
 
-/** Marks of time below the rows. */
+/** Marks of time below the rows, and their unit beside them. */
 export function drawAxis(
   context: CanvasRenderingContext2D,
   geometry: Geometry,
@@ -158,10 +158,12 @@ export function drawAxis(
     context.moveTo(x, 0);
     context.lineTo(x, 4);
     context.stroke();
-    const text = formatClock(atNs, stepNs);
+    const text = formatTime(atNs, stepNs, view.spanNs);
     const half = context.measureText(text).width / 2;
     context.fillText(text, Math.max(gutter + half, Math.min(width - half, x)), 11);
   }
+  context.textAlign = "end";
+  context.fillText(clockUnit(view.toNs, view.spanNs), gutter - 6, 11);
   context.textAlign = "start";
 }
 

@@ -1,5 +1,5 @@
 /** An operator in words. */
-import { formatClock, formatNs } from "../../shared/format.ts";
+import { formatNs, formatTime } from "../../shared/format.ts";
 import type { Timeline } from "./timeline.ts";
 
 export interface OperatorWords {
@@ -7,7 +7,13 @@ export interface OperatorWords {
   readonly facts: readonly (readonly [string, string])[];
 }
 
-export function operatorWords(timeline: Timeline, operator: number, accelerator: string): OperatorWords {
+/** @param spanNs of the longest run, which decides how times are told. */
+export function operatorWords(
+  timeline: Timeline,
+  operator: number,
+  accelerator: string,
+  spanNs: number,
+): OperatorWords {
   const { meta, startNs, endNs, name, instance, outcome } = timeline;
   const of = instance[operator] ?? 0;
   const request = timeline.instanceRequest[of] ?? 0;
@@ -21,7 +27,7 @@ export function operatorWords(timeline: Timeline, operator: number, accelerator:
     name: meta.operatorNames[name[operator] ?? 0] ?? "operator",
     facts: [
       ["accelerator", accelerator],
-      ["from", formatClock(start, Math.max(1, meta.unitNs, 1000))],
+      ["from", formatTime(start, Math.max(1, meta.unitNs, 1000), spanNs)],
       ["took", formatNs(end - start)],
       ["class", meta.priorities[rank] ?? "not known"],
       ...(tenant === "" ? [] : [["tenant", tenant] as const]),

@@ -1,4 +1,4 @@
-/** Starts the example: `npm start` in this folder, once `npm run build` has been run in the repository. */
+/** Starts the example until Ctrl+C: `node examples/run.mjs live`. */
 import { startLive } from "./live.ts";
 
 const { METRICS_PORT = "9464", VIEW_PORT = "8001", TOKEN } = process.env;

@@ -1,4 +1,4 @@
-/** Starts the server: `npm start` in this folder, once `npm run build` has been run in the repository. */
+/** Starts the server until Ctrl+C: `node examples/run.mjs openai-server`. */
 import { serveLiveView } from "@slicescheduler/live-view";
 import { startOpenAiServer } from "./server.ts";
 
