@@ -11,10 +11,10 @@ import type { Replay } from "./replay/command.ts";
  * Exit codes: 0 done; 1 a replay broke an invariant, or something failed inside; 2 bad input: options, files, or faults that
  * `validate` found. Errors are a line each on stderr. Control characters of files and arguments are printed escaped.
  */
-export async function main(args: readonly string[], given: Io, replay?: Replay): Promise<number> {
-  const io = printableIo(given);
+export async function main(args: readonly string[], io: Io, replay?: Replay): Promise<number> {
+  const printing = printableIo(io);
   try {
-    const program = buildProgram({ io, replay, args });
+    const program = buildProgram({ io: printing, replay, args });
     checkCommand(
       args,
       program.commands.map((command) => command.name()),
@@ -22,7 +22,7 @@ export async function main(args: readonly string[], given: Io, replay?: Replay):
     await program.parseAsync([...args], { from: "user" });
     return 0;
   } catch (error) {
-    return report(error, io);
+    return report(error, printing);
   }
 }
 

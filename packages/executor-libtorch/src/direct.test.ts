@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type DirectStep, runDirect } from "./direct.ts";
+import { type DirectOptions, type DirectStep, runDirect } from "./direct.ts";
 import { describeNative } from "./native/describe-native.fixture.ts";
 
 const cluster = { accelerators: [{ name: "a", kind: "cpu", hbmBytes: 1 << 20 }] };
@@ -58,6 +58,34 @@ describeNative("a direct loop", () => {
     expect(steps).toBeGreaterThan(0);
     expect(steps).toBeLessThanOrEqual(run.loopNs[2] ?? 0);
     expect(run.peakBytes.every((bytes) => bytes >= 24)).toBe(true);
+  });
+
+  test("rejects slots and numbers that cannot be", async () => {
+    const refused = (change: Partial<DirectStep>, more: Partial<DirectOptions> = {}) =>
+      expect(runDirect({ cluster, weights, steps: [start, { ...double, ...change }], ...more })).rejects.toMatchObject({
+        name: "LibtorchError",
+        code: "INVALID_OPTION",
+      });
+    for (const slot of [-1, 0.5, 2 ** 40, Number.NaN]) await refused({ outputs: [slot] });
+    for (const slot of [-1, 1, 0.5]) await refused({ inputs: [slot] });
+    for (const drop of [[7], [-1], [0, 0]]) await refused({ drop });
+    for (const repeat of [0, -1, 1.5, 1e10]) await refused({}, { repeat });
+    for (const hbmBytes of [-1, 0.5, Number.NaN]) await refused({}, { hbmBytes });
+    await refused({ outputs: [1, 2] });
+    await refused({ operator: "triple" });
+  });
+
+  test("rejects when something is fetched that the host cannot hold, and the process goes on", async () => {
+    const program = {
+      calls: [
+        { op: "aten::to_sparse", args: [{ input: 0 }], results: ["sparse"] },
+        { fetch: "sparse", args: [{ value: "sparse" }] },
+      ],
+      outputs: [{ input: 0 }],
+    };
+    await expect(runDirect({ cluster, weights, steps: [start, { ...double, program }] })).rejects.toMatchObject({
+      code: "WRONG_ARGUMENT",
+    });
   });
 
   test("rejects with what its programs and weights throw", async () => {

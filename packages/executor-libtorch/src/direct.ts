@@ -6,9 +6,10 @@ import {
   type Template,
   type TemplateSpec,
 } from "@slicescheduler/gmg";
+import { checkDirect } from "./direct-check.ts";
 import { loadAddon, type NativeAddon, type NativeDirectStep } from "./native/addon.ts";
 import type { DeviceName } from "./options.ts";
-import { withFaults } from "./programs/errors.ts";
+import { LibtorchError, withFaults } from "./programs/errors.ts";
 import { fromNative, type HostTensor, toNative } from "./programs/host-tensor.ts";
 import { lowerProgram } from "./programs/lower.ts";
 import type { Program } from "./programs/types.ts";
@@ -56,9 +57,11 @@ export interface DirectRun {
 
 /**
  * Runs operators one after the other on a thread of its own, in one native loop without queues, scheduler or JavaScript between them: what an
- * executor is measured against. Throws LIBTORCH_MISSING, and rejects with what programs and weights throw.
+ * executor is measured against. Buffers do not grow: an output that aliases an input may not be larger than it. The loop ends between two steps when
+ * the process or the worker does. Rejects with LIBTORCH_MISSING, INVALID_OPTION (steps, slots, numbers), and what programs and weights throw.
  */
 export async function runDirect(options: DirectOptions): Promise<DirectRun> {
+  checkDirect(options);
   const { cluster: spec, device = "cpu", hbmBytes = Number.MAX_SAFE_INTEGER, weights = {}, repeat = 1 } = options;
   const addon = loadAddon();
   const names = Object.keys(weights);
@@ -90,7 +93,9 @@ type Compiled = ReturnType<typeof compile>;
 
 function compile(addon: NativeAddon, template: Template, { operator: name, program }: DirectStep) {
   const operator = template.operators.find((each) => each.name === name);
-  if (operator === undefined) throw new RangeError(`template ${template.name} has no operator ${JSON.stringify(name)}`);
+  if (operator === undefined) {
+    throw new LibtorchError("INVALID_OPTION", `template ${template.name} has no operator ${JSON.stringify(name)}`);
+  }
   const { json, symbols } = lowerProgram(program, template, operator.index);
   const native = withFaults(`${template.name}/${name}`, () => addon.compileProgram(json));
   return {

@@ -171,6 +171,9 @@ describeNative("the libtorch executor's refusals", () => {
   });
 
   test("refuses options that cannot be", () => {
+    expect(codeOf(() => libtorchExecutor(null as never))).toBe("INVALID_OPTION");
+    expect(codeOf(() => libtorchExecutor({ devices: null as never }))).toBe("INVALID_OPTION");
+    expect(codeOf(() => libtorchExecutor({ weights: 3 as never }))).toBe("INVALID_OPTION");
     expect(codeOf(() => libtorchExecutor({ lookahead: 0 }))).toBe("INVALID_OPTION");
     expect(codeOf(() => libtorchExecutor({ reportNs: 10 }))).toBe("INVALID_OPTION");
     expect(codeOf(() => libtorchExecutor({ devices: { left: "tpu:0" as "cpu" } }))).toBe("INVALID_OPTION");

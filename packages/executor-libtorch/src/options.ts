@@ -57,11 +57,11 @@ export interface LibtorchExecutorOptions {
 }
 
 /** Throws INVALID_OPTION. */
-export function checkLibtorchOptions({
-  devices = {},
-  lookahead = 4,
-  reportNs = 1_000_000,
-}: LibtorchExecutorOptions): void {
+export function checkLibtorchOptions(options: LibtorchExecutorOptions): void {
+  checkObject("options is", options);
+  const { devices = {}, weights = {}, lookahead = 4, reportNs = 1_000_000 } = options;
+  checkObject("devices is", devices);
+  checkObject("weights is", weights);
   for (const [accelerator, device] of Object.entries(devices))
     if (!/^(?:cpu|cuda:\d{1,3})$/.test(device))
       invalid(`devices.${accelerator} is ${JSON.stringify(device)}; it must be "cpu", or "cuda:0" and so on`);
@@ -69,6 +69,11 @@ export function checkLibtorchOptions({
     invalid(`lookahead is ${lookahead}; it must be a whole number from 1 on`);
   if (!Number.isSafeInteger(reportNs) || reportNs < 1_000)
     invalid(`reportNs is ${reportNs}; it must be a whole number of nanoseconds from 1000 on`);
+}
+
+function checkObject(what: string, given: unknown): void {
+  if (typeof given !== "object" || given === null)
+    invalid(`${what} ${given === null ? "null" : typeof given}; it must be an object`);
 }
 
 function invalid(found: string): never {

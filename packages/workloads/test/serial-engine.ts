@@ -42,7 +42,7 @@ export class SerialEngine implements ReplayEngine {
       const durationNs = done === 0 ? options.inputTokens * prefillNsPerToken : decodePassNs;
       this.at(this.nowNs + durationNs, () => {
         if (failing && done === 1) {
-          this.listener?.passFailed(request, "planted");
+          this.listener?.passFailed(request, "planted", this.nowNs);
           return;
         }
         done++;

@@ -14,6 +14,7 @@ import {
   recipeB48,
   shortened,
   type TenantNames,
+  TraceError,
   type TracePair,
   type TraceRequest,
   traceWorkload,
@@ -24,7 +25,7 @@ import {
 import { resolved } from "../files/load.ts";
 import type { Io } from "../io.ts";
 import type { ProgressPrinter } from "../progress.ts";
-import { readRows } from "../traces/read-rows.ts";
+import { readRows, replayRowsMax } from "../traces/read-rows.ts";
 import { checkClasses } from "./offline-classes.ts";
 import { isBuiltInProfile, type ReplaySettings } from "./settings.ts";
 
@@ -68,11 +69,24 @@ export async function replaySources(
       return { ...requests, tenantNames: null, generated: true, files: null, profile: { name, attribution } };
     };
   }
-  const { arrivals, lengths, files } = readTracePair(paths);
+  const { arrivals, lengths, files } = recipeTraces(paths);
   const requests =
     named.length > 0 ? dealtTrace(settings, { arrivals, lengths }, progress) : dealt(settings, arrivals, lengths);
   const source = { ...requests, tenantNames: null, generated: false, files, profile: null };
   return () => source;
+}
+
+/** A table that is of no known form is most likely somebody's own log. Errors: those of `readTracePair`. */
+function recipeTraces(paths: readonly string[]): TracePair {
+  try {
+    return readTracePair(paths);
+  } catch (error) {
+    if (!(error instanceof TraceError) || error.code !== "TRACE_WRONG_HEADER") throw error;
+    const { code, file, line, reason } = error;
+    const advice =
+      "a log of another form becomes a trace by `slicescheduler convert --columns`, to be replayed with --recipe plain";
+    throw new TraceError(code, file, line, `${reason}; ${advice}`, { cause: error });
+  }
 }
 
 function profileOf({ profile }: ReplaySettings, io: Io): WorkloadProfile {
@@ -126,13 +140,18 @@ function dealtTrace(
 function plainProfile(settings: ReplaySettings, profile: WorkloadProfile): (seed: number) => ReplaySource {
   const { windowSeconds, requestsPerSecond } = profile.arrivals;
   const windowNs = Math.max(1, Math.round(minutesNs(settings) ?? windowSeconds * requestsPerSecond.length * 1e9));
+  const expected = requestsPerSecond
+    .map((rate, window) => rate * Math.max(0, Math.min(windowSeconds, windowNs / 1e9 - window * windowSeconds)))
+    .reduce((sum, requests) => sum + requests, 0);
+  if (expected > replayRowsMax) {
+    const wanted = `a profile of at most ${replayRowsMax} requests in the window; --minutes shortens it`;
+    throw new InvalidOptionError("--profile", `one of ${Math.round(expected)}`, wanted);
+  }
   const { name, attribution } = profile;
-  return (seed) => ({
-    ...plainRequests(generateTraces(profile, seed).arrivals, settings, windowNs),
-    generated: true,
-    files: null,
-    profile: { name, attribution },
-  });
+  return (seed) => {
+    const requests = plainRequests(generateTraces(profile, seed).arrivals, settings, windowNs);
+    return { ...requests, generated: true, files: null, profile: { name, attribution } };
+  };
 }
 
 /** Every request of one trace as it is. */

@@ -89,6 +89,12 @@ describe("recipes", () => {
       2,
       expect.stringMatching(/keeps none of 4 arrivals.*--recipe plain replays it as it is\n$/),
     ]);
+    writeFileSync(at("foreign.csv"), "ts,prompt,answer\n0,1,2\n");
+    const foreign = await run(["replay", "--trace", "foreign.csv"], { replay: neverReplay });
+    expect([foreign.code, foreign.err]).toEqual([
+      2,
+      expect.stringMatching(/foreign\.csv:1: wrong header .*`slicescheduler convert --columns`.*--recipe plain\n$/),
+    ]);
     const few = ["replay", "--trace", "log.csv", "--share", "0.25", "--json"];
     const { err, code } = await run(few, { replay: fakeReplay });
     expect(code).toBe(0);
@@ -112,6 +118,15 @@ describe("recipes", () => {
     expect(workload.online.requests).toBeLessThan(250);
     expect(workload.online.outputTokensMean).toBeGreaterThan(59);
     expect(err).toContain("GENERATED from the profile long");
+    const rates = JSON.parse(text("long.json"));
+    rates.arrivals = { ...rates.arrivals, windowSeconds: 100, requestsPerSecond: [21_000] };
+    writeFileSync(at("huge.json"), JSON.stringify(rates));
+    const huge = ["replay", "--profile", "huge.json", "--recipe", "plain"];
+    const refused = await run(huge, { replay: neverReplay });
+    expect([refused.code, refused.err]).toEqual([
+      2,
+      expect.stringMatching(/a profile of at most 2000000 requests in the window; --minutes shortens it/),
+    ]);
     const short = JSON.parse((await run([...args, "--json", "--minutes", "0.5"], { replay: fakeReplay })).out);
     expect(short.workload.online.requests).toBeLessThan(100);
     const other = JSON.parse((await run([...args, "--json", "--seed", "2"], { replay: fakeReplay })).out);

@@ -1,7 +1,9 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { tinyReplay, tinyWorkload } from "../tiny-workload.fixture.ts";
 
-const { run, remove } = tinyWorkload();
+const { dir, run, remove } = tinyWorkload();
 afterAll(remove);
 const requests = tinyReplay.slice(1);
 
@@ -43,6 +45,29 @@ describe("serve-view", () => {
     expect(code).toBe(0);
     expect(JSON.parse(out).token).toMatch(/^[\w-]{32}$/);
     expect(err).toContain("the replay is over");
+  });
+
+  test("with every accelerator drained on the page the replay goes on to its end", async () => {
+    const rows = Array.from({ length: 32 }, (_, index) => `${index * 250_000_000},100,2,chat,,`);
+    writeFileSync(
+      join(dir, "long.csv"),
+      `arrivalNs,inputTokens,outputTokens,tenant,class,session\n${rows.join("\n")}\n`,
+    );
+    const statuses: Promise<number>[] = [];
+    const longer = ["--trace", "long.csv", "--recipe", "plain", "--speed", "0.2"];
+    const { code, err } = await run(["serve-view", ...longer, "--control", "--exit", "--json"], {
+      onOut: (text) => {
+        const { url, token } = JSON.parse(text);
+        const headers = { "content-type": "application/json", authorization: `Bearer ${token}` };
+        for (const name of ["a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7"]) {
+          const body = JSON.stringify({ action: "drain", accelerator: name });
+          statuses.push(fetch(`${url}api/actions`, { method: "POST", headers, body }).then(({ status }) => status));
+        }
+      },
+    });
+    expect([code, err]).toEqual([0, expect.stringContaining("the replay is over")]);
+    expect(new Set(await Promise.all(statuses))).toEqual(new Set([200]));
+    expect(statuses).toHaveLength(8);
   });
 
   test("faults of options, and of the live view, in a line each", async () => {

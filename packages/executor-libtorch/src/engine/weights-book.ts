@@ -21,9 +21,8 @@ export class WeightsBook {
   /** Throws WEIGHTS_INVALID, FILE_UNREADABLE, FILE_INVALID, SCRIPT_DENIED. */
   define(name: string, source: WeightsSource): void {
     const about = `weights ${JSON.stringify(name)}`;
-    const opened = withFaults(about, () =>
-      this.#addon.openWeights(lowerWeights(source, about), this.#allowTorchScript),
-    );
+    const lowered = lowerWeights(source, about);
+    const opened = withFaults(about, () => this.#addon.openWeights(lowered, this.#allowTorchScript));
     this.#sources.set(name, opened.source);
   }
 

@@ -51,9 +51,13 @@ export type Call =
 /**
  * What an operator computes: calls in order, and one tensor per declared output, in declared order.
  *
- * An output that `aliases` an input has to be that input itself, written in place (`aten::copy_` into a slice of it), unless it has outgrown its
- * buffer. Every other output gets storage of its own: what is a view of something else is copied. Nothing else that is given
- * may be written to.
+ * An output that `aliases` an input has to be that input itself, written in place (`aten::copy_` into a slice of it; where the output is larger,
+ * the buffer has been enlarged, and `aten::as_strided` sees all of it): OUTPUT_MISMATCH. Every other output gets storage of its own: what is a view
+ * of something else is copied. Nothing else that is given may be written to: WRONG_ARGUMENT, at registration where the schemas tell, else when the call
+ * is reached. What is fetched is dense (WRONG_ARGUMENT) and of a type that gmg names (DTYPE_UNSUPPORTED).
+ *
+ * Programs are code of yours: they run with the rights of the process, and kernels are only as safe as LibTorch makes them. Take none from strangers.
+ * Operators that open files by name (`aten::from_file`) are refused, PROGRAM_INVALID: what they map is on no account.
  */
 export interface Program {
   readonly calls: readonly Call[];

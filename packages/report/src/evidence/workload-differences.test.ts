@@ -138,12 +138,14 @@ test("requests that were dropped are offered, told in a box, and wait where they
   const text = htmlReport({ title: "T", policies: [replayed("p", records, 10e9)] });
   expect(text).toContain("6 of 8 requests");
   const caveats = text.slice(text.indexOf('class="caveats"'), text.indexOf('id="time"')).replace(/<\/?bdi>/g, "");
-  expect(caveats).toContain("p never began 2 of 8 requests");
+  expect(caveats).toContain("p never began 2 of 8 requests: they still waited when the window ended.");
   expect(caveats).not.toContain("did not complete");
   // 5 waits until the window ends, while 6 is served: two at once. Without the dropped there is never more than one.
   expect(mostAtOnce(text)).toBe(2);
   const unserved = requests(8).map((it) => (it.class === "offline" ? request(it.id, { outcome: "dropped" }) : it));
-  expect(mostAtOnce(htmlReport({ title: "T", policies: [replayed("p", unserved, 10e9)] }))).toBe(1);
+  const other = htmlReport({ title: "T", policies: [replayed("p", unserved, 10e9)] });
+  expect(other).toContain("never began 4 of 8 requests: it served none of their class.");
+  expect(mostAtOnce(other)).toBe(1);
 });
 
 function mostAtOnce(text: string): number {

@@ -17,23 +17,24 @@ function figureCaveats(it: Figures | undefined): Markup[] {
     ...(it.peakHbmShare > 1
       ? [html`${name(it.name)} passed a capacity: the HBM peak is ${formatShare(it.peakHbmShare)} of it.`]
       : []),
-    ...(it.dropped > 0
-      ? [
-          html`${name(it.name)} never began ${formatCount(it.dropped)} of ${formatCount(it.requests)} requests: it serves none of their class, or they still waited when the window ended.`,
-        ]
-      : []),
     ...(unserved > 0
       ? [html`${name(it.name)} did not complete ${formatCount(unserved)} of the requests that it began.`]
       : []),
   ];
 }
 
-function runCaveats({ policy, record }: Run): Markup[] {
+function runCaveats({ policy, record, requests }: Run): Markup[] {
   const lost = record.notices.filter(({ kind }) => kind === "acceleratorLost").length;
   const standstills = record.notices.filter(({ kind }) => kind === "standstill").length;
   const dropped = Object.entries(record.dropped).filter(([, count]) => count > 0);
   const words = dropped.map(([what, count]) => `${formatCount(count)} ${droppedWords[what] ?? what}`);
+  const neverBegun = requests.filter((it) => it.isDropped);
+  const why = neverBegun.some((it) => it.endedNs > it.arrivedNs)
+    ? "they still waited when the window ended"
+    : "it served none of their class";
+  const counts = `${formatCount(neverBegun.length)} of ${formatCount(requests.length)} requests`;
   return [
+    ...(neverBegun.length > 0 ? [html`${name(policy.name)} never began ${counts}: ${why}.`] : []),
     ...(lost > 0 ? [html`${name(policy.name)} lost accelerators ${times(lost)}.`] : []),
     ...(standstills > 0 ? [html`${name(policy.name)} came to a standstill ${times(standstills)}.`] : []),
     ...(words.length > 0

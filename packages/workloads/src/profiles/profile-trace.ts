@@ -157,6 +157,6 @@ const profileBytesMax = 64 * 1024 * 1024;
 
 /** What the reason has of the file is shown without control characters. */
 function malformed(reason: string): TraceFault {
-  const plain = reason.replace(/\p{Cc}/gu, (character) => JSON.stringify(character).slice(1, -1));
+  const plain = reason.replace(/\p{Cc}/gu, (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, "0")}`);
   return { code: "TRACE_MALFORMED_ROW", line: null, reason: plain };
 }

@@ -275,10 +275,12 @@ class SliceSchedulerEngine implements ReplayEngine {
       this.#options.onToken?.(request.number, atNs);
       this.listener?.passDone(request, atNs);
     });
-    scheduler.on("instanceFailed", ({ instance, error }) => {
+    const failed = (instance: number, reason: string, atNs: number): void => {
       const request = books.settle(instance);
-      if (request !== undefined) this.listener?.passFailed(request, error.message);
-    });
+      if (request !== undefined) this.listener?.passFailed(request, reason, atNs);
+    };
+    scheduler.on("instanceFailed", ({ instance, error, atNs }) => failed(instance, error.message, atNs));
+    scheduler.on("instanceCancelled", ({ instance, atNs }) => failed(instance, "it was cancelled", atNs));
   }
 }
 

@@ -33,7 +33,8 @@ export interface EngineRequest {
 export interface EngineListener {
   /** The request's passes are done in order; called at simulated time. */
   passDone(request: EngineRequest, atNs: number): void;
-  passFailed(request: EngineRequest, reason: string): void;
+  /** Failed, or was cancelled; called at simulated time. */
+  passFailed(request: EngineRequest, reason: string, atNs: number): void;
 }
 
 export interface ReplayEngine {
@@ -41,6 +42,7 @@ export interface ReplayEngine {
   listener: EngineListener | undefined;
   /** Calls back at that simulated time; equal times in the order of these calls. */
   at(atNs: number, callback: () => void): void;
+  /** Throws ACCELERATOR_UNAVAILABLE while accelerators of all of its partitions are drained or lost. */
   openRequest(options: EngineRequestOptions): EngineRequest;
   /** Advances simulated time until nothing is left to happen. */
   run(): void;

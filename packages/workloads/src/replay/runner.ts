@@ -1,7 +1,7 @@
 /** Plays requests into an engine under a policy: arrival → lane → passes, a few ahead → completion → next of the lane. */
 import { InvalidOptionError } from "../errors.ts";
 import { requestsByArrival, type Workload, type WorkloadRequest } from "../recipes/types.ts";
-import type { EngineRequest, ReplayEngine } from "./engine.ts";
+import type { EngineRequest, EngineRequestOptions, ReplayEngine } from "./engine.ts";
 import { LaneQueues } from "./lanes.ts";
 import { layersPerOperatorOf } from "./passes.ts";
 import type { LaneGroup, ReplayPolicy, RequestClass } from "./policy.ts";
@@ -35,10 +35,12 @@ interface RunningRequest {
 }
 
 const minuteNs = 60e9;
+/** A lane that was refused tries its next request so long after; otherwise all that wait would fail at once. */
+const refusedWaitNs = 1e9;
 
 /**
  * Runs the whole workload and its drain; returns one record per request, offline ones of an unserved class included.
- * At the end of the window, offline requests that never started are dropped; all others run to their end. Errors: INVALID_OPTION.
+ * At the end of the window, offline requests that never started are dropped; all others run to their end, or fail. Errors: INVALID_OPTION.
  */
 export function runReplay(engine: ReplayEngine, options: RunnerOptions): RequestRecord[] {
   const records = scheduleReplay(engine, options);
@@ -70,7 +72,7 @@ class Runner {
     }
     engine.listener = {
       passDone: (request, atNs) => this.#passDone(request, atNs),
-      passFailed: (request) => this.#passFailed(request),
+      passFailed: (request, _, atNs) => this.#passFailed(request, atNs),
     };
   }
 
@@ -125,10 +127,28 @@ class Runner {
       prefillTokensMax: group.prefillTokensMax ?? Number.POSITIVE_INFINITY,
       lookahead: group.lookahead ?? this.#lookahead,
     };
-    const request = this.#engine.openRequest(options);
+    const request = this.#opened(options);
+    if (request === null) {
+      record.outcome = "failed";
+      this.#engine.at(nowNs + refusedWaitNs, () => {
+        lanes.finished(lane);
+        this.#startNext(group, lanes, lane, nowNs + refusedWaitNs);
+      });
+      return;
+    }
     const running = { record, lanes, lane, lookahead: options.lookahead, submitted: 0 };
     this.#running.set(request, running);
     this.#submitAhead(request, running);
+  }
+
+  /** Null where it is refused because the accelerators it may use are drained or lost. */
+  #opened(options: EngineRequestOptions): EngineRequest | null {
+    try {
+      return this.#engine.openRequest(options);
+    } catch (error) {
+      if (error instanceof Error && "code" in error && error.code === "ACCELERATOR_UNAVAILABLE") return null;
+      throw error;
+    }
   }
 
   #submitAhead(request: EngineRequest, running: RunningRequest): void {
@@ -154,11 +174,11 @@ class Runner {
     this.#leave(request, running, atNs);
   }
 
-  #passFailed(request: EngineRequest): void {
+  #passFailed(request: EngineRequest, atNs: number): void {
     const running = this.#running.get(request);
     if (running === undefined) return;
     running.record.outcome = "failed";
-    this.#leave(request, running, running.record.lastTokenNs ?? running.record.request.arrivalNs);
+    this.#leave(request, running, atNs);
   }
 
   #leave(request: EngineRequest, running: RunningRequest, nowNs: number): void {

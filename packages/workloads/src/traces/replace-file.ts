@@ -1,6 +1,6 @@
 /** A file that appears when it is complete, and until then leaves what is there as it is. */
-import { constants, type Stats, type WriteStream } from "node:fs";
-import { access, chmod, lstat, open, readlink, realpath, rename, rm, stat } from "node:fs/promises";
+import { constants, type WriteStream } from "node:fs";
+import { access, chmod, open, readlink, realpath, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 
 /** How many unfinished files of one target may lie beside it. */
@@ -13,13 +13,14 @@ const linksMax = 40;
  * Errors: those of the file system and of `write`.
  */
 export async function replaceFile(target: string, write: (file: WriteStream) => Promise<void>): Promise<void> {
-  const path = await realTarget(target);
-  const before = await stat(path).catch(ifMissing);
+  const before = await stat(target).catch(ifMissing);
   if (before !== null && !before.isFile() && !before.isDirectory()) {
-    const handle = await open(path, constants.O_WRONLY);
+    // By the name that was given: the link of a process to its own pipe leads to no other.
+    const handle = await open(target, constants.O_WRONLY);
     await write(handle.createWriteStream());
     return;
   }
+  const path = before === null ? await missingTarget(target) : await realpath(target);
   if (before !== null) await access(path, constants.W_OK);
   const { partial, file } = await createBeside(path);
   try {
@@ -46,15 +47,15 @@ async function createBeside(path: string): Promise<{ partial: string; file: Writ
   }
 }
 
-/** Where writing to the name would end, which need not exist. */
-async function realTarget(name: string): Promise<string> {
+/** Where writing to a name would create a file: a link may lead there. */
+async function missingTarget(name: string): Promise<string> {
   let target = resolve(name);
   for (let links = 0; links < linksMax; links++) {
     const folder = await realpath(dirname(target));
     target = join(folder, basename(target));
-    const stats: Stats | null = await lstat(target).catch(ifMissing);
-    if (stats === null || !stats.isSymbolicLink()) break;
-    target = resolve(folder, await readlink(target));
+    const link = await readlink(target).catch(ifMissing);
+    if (link === null) break;
+    target = resolve(folder, link);
   }
   return target;
 }
