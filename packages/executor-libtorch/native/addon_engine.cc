@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "addon_runtime.h"
+#include "device_cuda.h"
 #include "engine.h"
 #include "engine_batch.h"
 #include "memory.h"
@@ -76,7 +77,12 @@ class EngineWrap : public Napi::ObjectWrap<EngineWrap> {
       doorbell_ = Napi::ThreadSafeFunction::New(env, info[1].As<Napi::Function>(), "slicescheduler", 0, 1);
       doorbell_.Unref(env);
       options.ring = [bell = doorbell_] { bell.NonBlockingCall(); };
-      engine_ = std::make_unique<Engine>(std::move(accelerators), std::move(options));
+      try {
+        engine_ = std::make_unique<Engine>(std::move(accelerators), std::move(options));
+      } catch (...) {
+        doorbell_.Abort();
+        throw;
+      }
       napi_add_env_cleanup_hook(env, &EngineWrap::cleanUp, this);
       return env.Undefined();
     });
@@ -112,6 +118,7 @@ class EngineWrap : public Napi::ObjectWrap<EngineWrap> {
 
   template <typename Body>
   auto locked(Body body) {
+    const auto hearing = cudaHearing();
     const std::unique_lock<Engine> lock = isLocked_ ? std::unique_lock<Engine>() : std::unique_lock<Engine>(engine());
     return body(engine());
   }
@@ -158,6 +165,7 @@ class EngineWrap : public Napi::ObjectWrap<EngineWrap> {
   /** commit(batch: Float64Array, length, nowNs): entries in the log; locked before, and not after. */
   Napi::Value commit(const Napi::CallbackInfo& info) {
     return guarded(info.Env(), [&]() -> Napi::Value {
+      const auto hearing = cudaHearing();
       auto batch = info[0].As<Napi::Float64Array>();
       const double nowNs = info[2].As<Napi::Number>().DoubleValue();
       carryOut(engine(), batch.Data(), static_cast<std::size_t>(wholeOf(info[1])), nowNs);
@@ -206,7 +214,10 @@ class EngineWrap : public Napi::ObjectWrap<EngineWrap> {
     });
   }
 
-  /** loadWeights(accelerator, name: number, source, declaredBytes): bytes. Takes as long as reading them does; nothing else waits for it. */
+  /**
+   * loadWeights(accelerator, name: number, source, declaredBytes): bytes, 0 where the account has no room for them: then the core refuses them.
+   * They stay where the next batch takes them. Takes as long as reading them does; nothing else waits for it.
+   */
   Napi::Value loadWeights(const Napi::CallbackInfo& info) {
     return guarded(info.Env(), [&]() -> Napi::Value {
       const int accelerator = indexOf(info[0]);
@@ -215,13 +226,13 @@ class EngineWrap : public Napi::ObjectWrap<EngineWrap> {
       const auto declaredBytes = static_cast<std::uint64_t>(wholeOf(info[3]));
       checkWeights(source->bytes(), declaredBytes);
       std::shared_ptr<const WeightSet> set;
-      {
+      if (locked([&](Engine& it) { return it.hasRoomForWeights(accelerator, wholeOf(info[3])); })) {
         const auto scope = device.enter();
         set = source->load(device);
+        checkWeights(set->bytes(), declaredBytes);
       }
-      checkWeights(set->bytes(), declaredBytes);
-      const double bytes = static_cast<double>(set->bytes());
-      locked([&](Engine& it) { it.keepWeights(accelerator, wholeOf(info[1]), std::move(set)); });
+      const auto bytes = set ? static_cast<double>(set->bytes()) : 0.0;
+      locked([&](Engine& it) { it.offerWeights(accelerator, wholeOf(info[1]), {std::move(set), source, declaredBytes}); });
       return Napi::Number::New(info.Env(), bytes);
     });
   }
@@ -244,16 +255,10 @@ class EngineWrap : public Napi::ObjectWrap<EngineWrap> {
   /** read(tensor, accelerator): { dtype, shape, data }, or undefined when it is not there. */
   Napi::Value read(const Napi::CallbackInfo& info) {
     return guarded(info.Env(), [&]() -> Napi::Value {
-      const int accelerator = indexOf(info[1]);
-      const at::Tensor value = locked([&](Engine& it) { return it.value(wholeOf(info[0]), accelerator); });
-      if (!value.defined()) return info.Env().Undefined();
-      Device& device = engine().device(accelerator);
-      at::Tensor onHost;
-      {
-        const auto scope = device.enter();
-        onHost = toHost(value, device);
-      }
-      return tensorToJs(info.Env(), onHost);
+      if (isLocked_) throw Fault("INVARIANT_BROKEN", "a tensor is read while the native engine is locked; a bug of this package");
+      const auto hearing = cudaHearing();
+      const at::Tensor onHost = engine().read(wholeOf(info[0]), indexOf(info[1]));
+      return onHost.defined() ? Napi::Value(tensorToJs(info.Env(), onHost)) : info.Env().Undefined();
     });
   }
 
@@ -290,7 +295,7 @@ class EngineWrap : public Napi::ObjectWrap<EngineWrap> {
       const MemoryPool& pool = engine().device(accelerator).memory();
       auto found = Napi::Object::New(info.Env());
       found.Set("usedBytes", static_cast<double>(pool.usedBytes()));
-      found.Set("peakBytes", static_cast<double>(locked([&](Engine& it) { return it.peakBytes(accelerator); })));
+      found.Set("peakBytes", static_cast<double>(pool.peakBytes()));
       found.Set("capBytes", static_cast<double>(pool.capBytes()));
       found.Set("blocks", static_cast<double>(pool.blocks()));
       return found;

@@ -1,6 +1,7 @@
 #include "device.h"
 
 #include <ATen/Parallel.h>
+#include <ATen/ops/clone.h>
 #include <ATen/ops/empty.h>
 #include <c10/core/InferenceMode.h>
 
@@ -10,6 +11,7 @@
 #include "device_cuda.h"
 #include "dtype.h"
 #include "fault.h"
+#include "marks.h"
 
 namespace slice {
 namespace {
@@ -99,7 +101,7 @@ at::Tensor toHost(const at::Tensor& tensor, Device& device) {
   at::Tensor copy = at::empty(tensor.sizes(), tensor.options().device(at::kCPU));
   if (tensor.numel() == 0) return copy;
   if (device.target().is_cpu()) copy.copy_(tensor);
-  else cudaCopyToHost(tensor.contiguous(), copy.data_ptr());
+  else cudaCopyToHost(isPlain(tensor) ? tensor.contiguous() : at::clone(tensor, at::MemoryFormat::Contiguous), copy.data_ptr());
   return copy;
 }
 

@@ -39,8 +39,9 @@ class Meter {
 
   void allocated(void* data, std::uint64_t bytes, const std::shared_ptr<MemoryPool>& pool) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    // Freed by a thread that works for no accelerator, which nobody heard of: it cannot be allocated twice.
+    // Freed by a thread of somebody else, which nobody heard of: it cannot be allocated twice.
     forget(data);
+    if (pool == nullptr) return;
     pool->note(bytes);
     blocks_.emplace(data, Block{pool, bytes});
   }
@@ -69,6 +70,7 @@ class Meter {
 
 class Reporter final : public c10::MemoryReportingInfoBase {
  public:
+  /** Null: what the thread allocates is nobody's, and what it frees is heard of. */
   explicit Reporter(std::shared_ptr<MemoryPool> pool) : pool_(std::move(pool)) {}
 
   // The totals are signed in LibTorch 1 and unsigned in 2: one of the two overrides.
@@ -166,6 +168,20 @@ class CudaScope final : public DeviceScope {
   c10::InferenceMode inference_;
 };
 
+class HearingScope final : public DeviceScope {
+ public:
+  HearingScope() : reporting_(c10::DebugInfoKind::PROFILER_STATE, reporter()) {}
+
+ private:
+  static const std::shared_ptr<c10::DebugInfoBase>& reporter() {
+    // Never destroyed: threads may end after everything static.
+    static const auto* shared = new std::shared_ptr<c10::DebugInfoBase>(std::make_shared<Reporter>(nullptr));
+    return *shared;
+  }
+
+  c10::DebugInfoGuard reporting_;
+};
+
 class CudaDevice final : public Device {
  public:
   CudaDevice(int index, std::shared_ptr<MemoryPool> memory)
@@ -238,6 +254,8 @@ void begin(const at::Tensor& source, const at::Tensor& destination, const c10::c
 }  // namespace
 
 int cudaDevices() { return static_cast<int>(c10::cuda::device_count()); }
+
+std::unique_ptr<DeviceScope> cudaHearing() { return std::make_unique<HearingScope>(); }
 
 std::shared_ptr<Device> makeCudaDevice(int index, std::shared_ptr<MemoryPool> memory) {
   if (cudaDevices() == 0) throw Fault(code::DEVICE_UNAVAILABLE, memory->name() + " is to be on a CUDA device, and this machine has none");

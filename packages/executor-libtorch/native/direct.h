@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <vector>
 
@@ -34,8 +35,14 @@ struct DirectResult {
   std::vector<Fetched> fetched;
 };
 
-/** Runs steps one after the other in the calling thread, with nothing between them: what a scheduler is compared with. */
+/** Slots are numbered below this. */
+inline constexpr std::size_t DIRECT_SLOTS_MAX = 1'000'000;
+
+/**
+ * Runs steps one after the other in the calling thread, with nothing between them: what a scheduler is compared with. Returns after the
+ * step that runs when `stop` becomes true. Throws PROGRAM_INVALID for slots and weights that are not there, and what programs and weights throw.
+ */
 DirectResult runDirect(Device& device, const std::vector<std::shared_ptr<const WeightsSource>>& weights, const std::vector<DirectStep>& steps,
-                       int repeat);
+                       int repeat, const std::atomic<bool>& stop);
 
 }  // namespace slice

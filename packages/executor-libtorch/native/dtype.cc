@@ -37,6 +37,13 @@ at::ScalarType dtypeOf(const std::string& name) {
   throw Fault(code::DTYPE_UNSUPPORTED, "LibTorch " TORCH_VERSION " has no element type \"" + name + "\" here");
 }
 
+bool isNamed(at::ScalarType type) {
+  for (const NamedType& known : TYPES) {
+    if (type == known.type) return true;
+  }
+  return false;
+}
+
 std::string dtypeName(at::ScalarType type) {
   for (const NamedType& known : TYPES) {
     if (type == known.type) return known.name;

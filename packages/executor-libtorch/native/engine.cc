@@ -4,6 +4,7 @@
 #include <chrono>
 #include <utility>
 
+#include "device_cuda.h"
 #include "memory.h"
 
 namespace slice {
@@ -18,6 +19,17 @@ Engine::Engine(std::vector<EngineAccelerator> accelerators, EngineOptions option
     lanes_.push_back(std::make_unique<Lane>());
     lanes_.back()->device = std::move(each.device);
   }
+  try {
+    startThreads();
+  } catch (...) {
+    close();
+    const Fault fault = currentFault();
+    throw Fault(code::DEVICE_UNAVAILABLE, "the system starts no more threads (" + std::string(fault.what()) + "), and " + std::to_string(lanes_.size()) +
+                                              " accelerators take " + std::to_string(lanes_.size() * 2 + 1) + ": give the process more, or have fewer accelerators");
+  }
+}
+
+void Engine::startThreads() {
   for (int at = 0; at < static_cast<int>(lanes_.size()); at++) {
     lanes_[static_cast<std::size_t>(at)]->worker = std::thread([this, at] { work(at); });
     lanes_[static_cast<std::size_t>(at)]->copier = std::thread([this, at] { copyInto(at); });
@@ -25,9 +37,18 @@ Engine::Engine(std::vector<EngineAccelerator> accelerators, EngineOptions option
   reporter_ = std::thread([this] { report(); });
 }
 
+void Engine::join() {
+  for (const auto& lane : lanes_) {
+    if (lane->worker.joinable()) lane->worker.join();
+    if (lane->copier.joinable()) lane->copier.join();
+  }
+  if (reporter_.joinable()) reporter_.join();
+}
+
 Engine::~Engine() { close(); }
 
 void Engine::close() {
+  const auto hearing = cudaHearing();
   {
     const Lock lock(mutex_);
     if (closing_) return;
@@ -40,17 +61,14 @@ void Engine::close() {
       lane->wakeCopy.notify_all();
     }
   }
-  for (const auto& lane : lanes_) {
-    lane->worker.join();
-    lane->copier.join();
-  }
-  reporter_.join();
+  join();
   const Lock lock(mutex_);
   for (int at = 0; at < state_.count(); at++) state_.lose(at);
   for (const auto& lane : lanes_) {
     lane->started.clear();
     lane->moves.clear();
     lane->weights.clear();
+    lane->offers.clear();
   }
   kernels_.clear();
   feeds_.clear();
@@ -77,11 +95,6 @@ Fault Engine::takeFault(std::int64_t number) {
 
 std::vector<FetchedBy> Engine::takeFetched() { return std::exchange(fetched_, {}); }
 
-std::uint64_t Engine::peakBytes(int accelerator) const {
-  const Lane& lane = *lanes_.at(static_cast<std::size_t>(accelerator));
-  return std::max(lane.peakBytes, lane.device->memory().peakBytes());
-}
-
 bool Engine::inFlight() const { return under_ > 0 || !log_.empty(); }
 
 int Engine::addKernel(Kernel kernel) {
@@ -99,13 +112,67 @@ void Engine::feed(std::int64_t instance, Feeds feeds) {
 
 void Engine::unfeed(std::int64_t instance) { feeds_.erase(instance); }
 
-void Engine::keepWeights(int accelerator, std::int64_t weights, std::shared_ptr<const WeightSet> set) {
-  lanes_.at(static_cast<std::size_t>(accelerator))->weights[weights] = std::move(set);
+bool Engine::hasRoomForWeights(int accelerator, std::int64_t bytes) {
+  const EngineLedger& ledger = state_.queue(accelerator).ledger;
+  std::int64_t wanted = ledger.rounded(bytes);
+  for (const auto& offered : lanes_.at(static_cast<std::size_t>(accelerator))->offers)
+    wanted += ledger.rounded(static_cast<std::int64_t>(offered.second.declaredBytes));
+  return wanted <= ledger.freeBytes();
+}
+
+void Engine::offerWeights(int accelerator, std::int64_t weights, WeightsOffer offer) {
+  lanes_.at(static_cast<std::size_t>(accelerator))->offers[weights] = std::move(offer);
+}
+
+void Engine::takeWeights(int accelerator, std::int64_t weights) {
+  Lane& lane = *lanes_.at(static_cast<std::size_t>(accelerator));
+  const auto found = lane.offers.find(weights);
+  if (found == lane.offers.end()) return;
+  WeightsOffer& offer = found->second;
+  try {
+    if (!offer.set) {
+      // There was no room, and now there is.
+      const auto scope = lane.device->enter();
+      offer.set = offer.source->load(*lane.device);
+    }
+    if (offer.set->bytes() <= offer.declaredBytes) lane.weights[weights] = std::move(offer.set);
+  } catch (...) {
+    // What reads them fails with WEIGHTS_MISSING: the core has taken them, and refuses nothing any more.
+  }
+  lane.offers.erase(found);
+}
+
+void Engine::dropOffers() {
+  for (const auto& lane : lanes_) lane->offers.clear();
 }
 
 at::Tensor Engine::value(std::int64_t tensor, int accelerator) {
   const LedgerCopy* copy = state_.queue(accelerator).ledger.find(tensor);
   return copy == nullptr || !copy->present ? at::Tensor() : copy->value;
+}
+
+at::Tensor Engine::read(std::int64_t tensor, int accelerator) {
+  Device& from = device(accelerator);
+  Lock lock(mutex_);
+  at::Tensor found = value(tensor, accelerator);
+  if (!found.defined()) return found;
+  const void* storage = found.storage().unsafeGetStorageImpl();
+  sent_.wait(lock, [&] { return growing_.count(storage) == 0; });
+  sending_[storage]++;
+  lock.unlock();
+  at::Tensor onHost;
+  std::optional<Fault> fault;
+  try {
+    const auto scope = from.enter();
+    onHost = toHost(found, from);
+  } catch (...) {
+    fault.emplace(currentFault());
+  }
+  lock.lock();
+  sent(storage);
+  found = at::Tensor();
+  if (fault) throw Fault(*fault);
+  return onHost;
 }
 
 std::size_t Engine::liveTensors() {
@@ -170,6 +237,10 @@ void Engine::lose(int accelerator) {
   lane.started.clear();
   lane.probes.clear();
   if (lane.running != nullptr) lane.orphans++;
+  if (lane.isProbing) {
+    lane.isProbeLost = true;
+    lane.orphans++;
+  }
   for (int to = 0; to < state_.count(); to++) {
     Lane& destination = *lanes_[static_cast<std::size_t>(to)];
     for (auto job = destination.moves.begin(); job != destination.moves.end();) {

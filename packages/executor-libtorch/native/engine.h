@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <unordered_map>
@@ -69,6 +70,13 @@ struct FetchedBy {
   Fetched fetched;
 };
 
+/** Weights that the core may take: loaded, or to be loaded where there was no room for them, which it refuses then. */
+struct WeightsOffer {
+  std::shared_ptr<const WeightSet> set;
+  std::shared_ptr<const WeightsSource> source;
+  std::uint64_t declaredBytes = 0;
+};
+
 struct EngineOptions {
   /** JavaScript is asked for more when an accelerator has fewer operators than this that can start without it. */
   int lookahead = 4;
@@ -107,8 +115,6 @@ class Engine {
   std::vector<FetchedBy> takeFetched();
   bool hasFetched() const { return !fetched_.empty(); }
   std::size_t logged() const { return log_.size(); }
-  /** The most that an accelerator's tensors ever took on its device. */
-  std::uint64_t peakBytes(int accelerator) const;
   /** Whether something happens or will be reported without anything more being said. */
   bool inFlight() const;
 
@@ -126,12 +132,19 @@ class Engine {
   void rehearseTransfer(std::int64_t transfer) { failingTransfers_.insert(transfer); }
   void feed(std::int64_t instance, Feeds feeds);
   void unfeed(std::int64_t instance);
-  void keepWeights(int accelerator, std::int64_t weights, std::shared_ptr<const WeightSet> set);
+  /** Whether the account has room for so many bytes of weights, beside those that are offered. */
+  bool hasRoomForWeights(int accelerator, std::int64_t bytes);
+  /** Weights that are there from the moment at which the core takes them; dropped with the next batch that does not. */
+  void offerWeights(int accelerator, std::int64_t weights, WeightsOffer offer);
+  /** The core has taken them. */
+  void takeWeights(int accelerator, std::int64_t weights);
+  void dropOffers();
   int addKernel(Kernel kernel);
-  /** Contents of a copy that is there, undefined where it is not. */
-  at::Tensor value(std::int64_t tensor, int accelerator);
   /** Copies with contents, on all accelerators. */
   std::size_t liveTensors();
+
+  /** On the host: contents of a copy that is there, undefined where it is not. Waits while its buffer grows. Not locked. */
+  at::Tensor read(std::int64_t tensor, int accelerator);
 
   Device& device(int accelerator) { return *lanes_.at(static_cast<std::size_t>(accelerator))->device; }
 
@@ -156,15 +169,18 @@ class Engine {
     std::deque<std::int64_t> probes;
     std::deque<Move> moves;
     std::unordered_map<std::int64_t, std::shared_ptr<const WeightSet>> weights;
+    std::unordered_map<std::int64_t, WeightsOffer> offers;
+    /** Why its worker cannot use the device: its operators fail with it. */
+    std::optional<Fault> unusable;
     /** What its threads are doing. */
     std::shared_ptr<EngineOperator> running;
     bool isMoving = false;
     int movesFrom = -1;
     /** Accelerators that were lost while the move was under way. */
     std::vector<int> moveLostWith;
-    /** Of the memory, before its count was last set back. */
-    std::uint64_t peakBytes = 0;
-    /** Operators and moves under way that were lost with it. */
+    bool isProbing = false;
+    bool isProbeLost = false;
+    /** Operators, moves and probes under way that were lost with it. */
     int orphans = 0;
     std::thread worker;
     std::thread copier;
@@ -172,6 +188,9 @@ class Engine {
   struct Outcome;
 
   using Lock = std::unique_lock<std::mutex>;
+  void startThreads();
+  /** Ends the threads that were started. */
+  void join();
   void work(int accelerator);
   void copyInto(int accelerator);
   void report();
@@ -179,6 +198,10 @@ class Engine {
   void finish(EngineOperator& entry, Outcome outcome);
   std::vector<at::Tensor> inputsOf(const EngineOperator& entry);
   void growAliases(Lane& lane, const EngineOperator& entry, Lock& lock);
+  /** A larger buffer under every tensor that lives in it; gives the lock back while data are copied. */
+  void grow(Lane& lane, const at::Tensor& tensor, std::int64_t bytes, Lock& lock);
+  at::Tensor value(std::int64_t tensor, int accelerator);
+  void sent(const void* storage);
   void move(Lane& lane, Move job, Lock& lock);
   void finishMove(std::int64_t transfer, const Fault* fault, double observedNs);
   void answer(Lane& lane, int accelerator, std::int64_t probe, Lock& lock);
@@ -201,8 +224,11 @@ class Engine {
   std::unordered_set<std::int64_t> failingTransfers_;
   std::unordered_set<std::int64_t> held_;
   std::condition_variable letGo_;
-  /** Storages that are being sent. */
+  /** Storages that are being sent or read; they do not grow until that is done. */
   std::unordered_map<const void*, int> sending_;
+  /** Storages that grow; they are not sent or read until that is done. */
+  std::unordered_set<const void*> growing_;
+  /** One of either is done. */
   std::condition_variable sent_;
   std::deque<LogEntry> log_;
   std::unordered_map<std::int64_t, Fault> faults_;

@@ -133,7 +133,7 @@ void carryOut(Engine& engine, const double* batch, std::size_t length, double no
         const int accelerator = reader.index();
         const std::int64_t name = reader.whole();
         const std::int64_t bytes = reader.whole();
-        if (state.queue(accelerator).present) state.queue(accelerator).ledger.loadWeights(name, bytes);
+        if (state.queue(accelerator).present && state.queue(accelerator).ledger.loadWeights(name, bytes)) engine.takeWeights(accelerator, name);
         break;
       }
       case probe: {
@@ -145,6 +145,7 @@ void carryOut(Engine& engine, const double* batch, std::size_t length, double no
         throw Fault("INVARIANT_BROKEN", "the native engine has no instruction " + std::to_string(kind) + "; a bug of this package");
     }
   }
+  engine.dropOffers();
 }
 
 }  // namespace slice

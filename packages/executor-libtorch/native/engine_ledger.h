@@ -58,12 +58,14 @@ class EngineLedger {
   void loseEverything();
 
   std::int64_t usedBytes() const { return usedBytes_; }
+  std::int64_t freeBytes() const { return capacityBytes_ - usedBytes_; }
+  /** Up to the granularity. */
+  std::int64_t rounded(std::int64_t bytes) const;
   std::size_t copies() const { return copies_.size(); }
   /** Copies with contents. */
   std::size_t values() const;
 
  private:
-  std::int64_t rounded(std::int64_t bytes) const;
   bool take(std::int64_t bytes);
   LedgerCopy& at(std::int64_t tensor);
   void freeIfUnneeded(std::int64_t tensor, const LedgerCopy& copy);

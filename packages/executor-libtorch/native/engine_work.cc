@@ -5,7 +5,9 @@
 #include <optional>
 #include <utility>
 
+#include "device_cuda.h"
 #include "engine.h"
+#include "memory.h"
 
 namespace slice {
 
@@ -36,35 +38,45 @@ double declaredBytesOf(const EngineOperator& entry) {
   return bytes;
 }
 
-/** A storage of more bytes with the same contents, under every tensor that lives in it. The account has room for the difference alone. */
-void growStorage(const at::Tensor& tensor, std::int64_t bytes, Device& device) {
+/** A storage of more bytes with the same contents: the account has room for the difference alone, and on the CPU that is all it takes. */
+void growOnHost(c10::StorageImpl& storage, std::int64_t bytes, Device& device) {
+  c10::DataPtr larger = growBlock(device.memory(), storage.data_ptr(), static_cast<std::uint64_t>(storage.nbytes()), static_cast<std::uint64_t>(bytes));
+  c10::DataPtr old = storage.set_data_ptr(std::move(larger));
+  storage.set_nbytes(static_cast<std::size_t>(bytes));
+  old.clear();
+}
+
+/** Elsewhere both are there for a moment, and have to fit within the cap. */
+void growOnDevice(const at::Tensor& tensor, std::int64_t bytes, Device& device) {
   at::Storage storage = tensor.storage();
   const auto oldBytes = static_cast<std::int64_t>(storage.nbytes());
   const auto options = at::TensorOptions().dtype(at::kByte).device(device.target());
+  MemoryPool& memory = device.memory();
+  if (memory.usedBytes() + static_cast<std::uint64_t>(bytes) > memory.capBytes())
+    throw Fault(code::OUT_OF_MEMORY, memory.name() + ": a buffer of " + std::to_string(oldBytes) + " bytes grows to " + std::to_string(bytes) + ", both are there while it does, and " +
+                                         std::to_string(memory.usedBytes()) + " of " + std::to_string(memory.capBytes()) + " are in use");
   const at::Tensor before = at::empty({0}, options).set_(storage, 0, {oldBytes}, {1});
-  // For a moment both are there; counted is the new one.
-  if (oldBytes > 0) device.memory().give(static_cast<std::uint64_t>(oldBytes));
-  at::Tensor after;
-  try {
-    after = at::empty({bytes}, options);
-    if (oldBytes > 0) copy(before, device, after.narrow(0, 0, oldBytes), device);
-  } catch (...) {
-    if (oldBytes > 0) device.memory().note(static_cast<std::uint64_t>(oldBytes));
-    throw;
-  }
+  const at::Tensor after = at::empty({bytes}, options);
+  if (oldBytes > 0) after.narrow(0, 0, oldBytes).copy_(before);
+  device.wait();
   at::Storage grown = after.storage();
   at::DataPtr data = grown.set_data_ptr(at::DataPtr(nullptr, device.target()));
   grown.set_nbytes(0);
   at::DataPtr old = storage.set_data_ptr(std::move(data));
   storage.set_nbytes(static_cast<std::size_t>(bytes));
-  if (oldBytes > 0) device.memory().note(static_cast<std::uint64_t>(oldBytes));
+  old.clear();
 }
 
 }  // namespace
 
 void Engine::work(int accelerator) {
   Lane& lane = *lanes_[static_cast<std::size_t>(accelerator)];
-  const auto scope = lane.device->enter();
+  std::unique_ptr<DeviceScope> scope;
+  try {
+    scope = lane.device->enter();
+  } catch (...) {
+    lane.unusable.emplace(currentFault());
+  }
   Lock lock(mutex_);
   for (;;) {
     lane.wake.wait(lock, [&] { return closing_ || !lane.started.empty() || !lane.probes.empty(); });
@@ -91,6 +103,7 @@ void Engine::run(Lane& lane, const std::shared_ptr<EngineOperator>& entry, Lock&
   std::shared_ptr<const Feeds> feeds;
   Invocation invocation{*lane.device, {}, entry->symbols, {}, nullptr, &outcome.fetched};
   try {
+    if (lane.unusable) throw Fault(*lane.unusable);
     growAliases(lane, *entry, lock);
     if (!entry->lost) invocation.inputs = inputsOf(*entry);
     for (const std::int64_t name : kernel.weights) {
@@ -107,15 +120,12 @@ void Engine::run(Lane& lane, const std::shared_ptr<EngineOperator>& entry, Lock&
   lock.unlock();
   for (const auto& set : weights) invocation.weights.push_back(set.get());
   invocation.feeds = feeds.get();
-  MemoryPool& memory = lane.device->memory();
-  lane.peakBytes = std::max(lane.peakBytes, memory.peakBytes());
-  memory.resetPeak();
-  const std::uint64_t usedBytes = memory.usedBytes();
+  const AllocationGauge gauge(lane.device->memory());
   const std::int64_t startNs = monotonicNs();
   try {
     if (fails || (isToRun && !kernel.program)) throw Fault(code::OPERATOR_FAILED, "it was told to fail");
     if (isToRun) outcome.outputs = kernel.program->run(invocation);
-    lane.device->wait();
+    if (!lane.unusable) lane.device->wait();
     if (isToRun && outcome.outputs.size() != entry->outputs.size())
       throw Fault(code::OUTPUT_MISMATCH, "its program returns " + std::to_string(outcome.outputs.size()) + " outputs, and it was issued with " +
                                              std::to_string(entry->outputs.size()));
@@ -124,7 +134,7 @@ void Engine::run(Lane& lane, const std::shared_ptr<EngineOperator>& entry, Lock&
     outcome.outputs.clear();
   }
   outcome.observedNs = sinceNs(startNs);
-  outcome.peakBytes = static_cast<double>(memory.peakBytes() > usedBytes ? memory.peakBytes() - usedBytes : 0);
+  outcome.peakBytes = static_cast<double>(gauge.peakBytes());
   outcome.outputBytes = outputBytesOf(*entry, outcome.outputs);
   invocation.inputs.clear();
   weights.clear();
@@ -177,10 +187,10 @@ void Engine::growAliases(Lane& lane, const EngineOperator& entry, Lock& lock) {
       if (entry.lost || closing_) return;
       LedgerCopy* copy = state_.queue(entry.accelerator).ledger.find(output.aliases);
       if (copy == nullptr || !copy->value.defined()) break;
-      const at::Storage storage = copy->value.storage();
-      if (static_cast<std::int64_t>(storage.nbytes()) >= output.bytes) break;
-      if (sending_.count(storage.unsafeGetStorageImpl()) == 0) {
-        growStorage(copy->value, output.bytes, *lane.device);
+      const at::Tensor value = copy->value;
+      if (static_cast<std::int64_t>(value.storage().nbytes()) >= output.bytes) break;
+      if (sending_.count(value.storage().unsafeGetStorageImpl()) == 0) {
+        grow(lane, value, output.bytes, lock);
         break;
       }
       sent_.wait(lock);
@@ -188,7 +198,31 @@ void Engine::growAliases(Lane& lane, const EngineOperator& entry, Lock& lock) {
   }
 }
 
+void Engine::grow(Lane& lane, const at::Tensor& tensor, std::int64_t bytes, Lock& lock) {
+  c10::StorageImpl* storage = tensor.storage().unsafeGetStorageImpl();
+  growing_.insert(storage);
+  lock.unlock();
+  std::optional<Fault> fault;
+  try {
+    takeWentOver();
+    if (lane.device->target().is_cpu()) growOnHost(*storage, bytes, *lane.device);
+    else growOnDevice(tensor, bytes, *lane.device);
+  } catch (...) {
+    fault.emplace(currentFault());
+  }
+  lock.lock();
+  growing_.erase(storage);
+  sent_.notify_all();
+  if (fault) throw Fault(*fault);
+}
+
+void Engine::sent(const void* storage) {
+  if (--sending_[storage] == 0) sending_.erase(storage);
+  sent_.notify_all();
+}
+
 void Engine::copyInto(int accelerator) {
+  const auto hearing = cudaHearing();
   Lane& lane = *lanes_[static_cast<std::size_t>(accelerator)];
   Lock lock(mutex_);
   for (;;) {
@@ -202,9 +236,10 @@ void Engine::copyInto(int accelerator) {
 
 void Engine::move(Lane& lane, Move job, Lock& lock) {
   const void* storage = job.from.defined() ? job.from.storage().unsafeGetStorageImpl() : nullptr;
-  sending_[storage]++;
   lane.isMoving = true;
   lane.movesFrom = job.source;
+  sent_.wait(lock, [&] { return growing_.count(storage) == 0; });
+  sending_[storage]++;
   std::optional<Fault> fault;
   if (failingTransfers_.erase(job.transfer) > 0) fault.emplace(code::OPERATOR_FAILED, "it was told to fail");
   const auto refused = faults_.find(-1 - job.transfer);
@@ -223,8 +258,7 @@ void Engine::move(Lane& lane, Move job, Lock& lock) {
   lock.lock();
   job.from = at::Tensor();
   job.to = at::Tensor();
-  if (--sending_[storage] == 0) sending_.erase(storage);
-  sent_.notify_all();
+  sent(storage);
   lane.isMoving = false;
   under_--;
   const std::vector<int> lostWith = std::exchange(lane.moveLostWith, {});
@@ -243,20 +277,23 @@ void Engine::finishMove(std::int64_t transfer, const Fault* fault, double observ
 }
 
 void Engine::answer(Lane& lane, int accelerator, std::int64_t probe, Lock& lock) {
+  lane.isProbing = true;
   lock.unlock();
-  bool healthy = true;
+  bool healthy = false;
   try {
+    if (lane.unusable) throw Fault(*lane.unusable);
     const at::Tensor one = at::ones({1}, at::TensorOptions().dtype(at::kFloat).device(lane.device->target()));
     const at::Tensor two = at::add(one, one);
     lane.device->wait();
     healthy = toHost(two, *lane.device).item<float>() == 2.0F;
   } catch (...) {
-    healthy = false;
+    // It is not.
   }
   lock.lock();
   under_--;
-  if (!state_.queue(accelerator).present) return;
-  write({LogEntry::probed, static_cast<double>(accelerator), nowNs(), static_cast<double>(probe), healthy ? 1.0 : 0.0, 0, 0, 0});
+  lane.isProbing = false;
+  if (std::exchange(lane.isProbeLost, false)) orphanEnded(accelerator);
+  else write({LogEntry::probed, static_cast<double>(accelerator), nowNs(), static_cast<double>(probe), healthy ? 1.0 : 0.0, 0, 0, 0});
   ring(lock);
 }
 

@@ -5,6 +5,7 @@
 #include <c10/util/Exception.h>
 #include <torch/version.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
@@ -35,6 +36,7 @@ static_assert(sizeof(BlockHeader) <= ALIGNMENT_BYTES, "the header must fit befor
 
 thread_local std::shared_ptr<MemoryPool> currentPool;
 thread_local bool wentOver = false;
+thread_local AllocationGauge* currentGauge = nullptr;
 
 const std::shared_ptr<MemoryPool>& sharedHostPool() {
   // Never destroyed: tensors in static storage of others may outlive it.
@@ -42,9 +44,11 @@ const std::shared_ptr<MemoryPool>& sharedHostPool() {
   return *pool;
 }
 
+BlockHeader* headerOf(void* data) { return reinterpret_cast<BlockHeader*>(static_cast<char*>(data) - ALIGNMENT_BYTES); }
+
 void freeBlock(void* data) {
   if (data == nullptr) return;
-  auto* header = reinterpret_cast<BlockHeader*>(static_cast<char*>(data) - ALIGNMENT_BYTES);
+  BlockHeader* header = headerOf(data);
   header->pool->give(header->bytes);
   header->~BlockHeader();
   std::free(header);
@@ -58,13 +62,15 @@ template <typename Error>
   else throw Error({__func__, __FILE__, static_cast<std::uint32_t>(__LINE__)}, std::move(message));
 }
 
+[[noreturn]] void refuseFor(const MemoryPool& pool, std::uint64_t bytes) {
+  refuse<c10::OutOfMemoryError>(c10::str(pool.name(), ": ", bytes, " bytes asked for, ", pool.usedBytes(), " of ", pool.capBytes(), " in use"));
+}
+
 struct PoolAllocator final : c10::Allocator {
   c10::DataPtr allocate(std::size_t bytes) SLICE_ALLOCATE_CONST override {
     if (bytes == 0) return {nullptr, nullptr, &freeBlock, c10::Device(c10::DeviceType::CPU)};
     const std::shared_ptr<MemoryPool>& pool = currentPool ? currentPool : sharedHostPool();
-    if (!pool->take(bytes)) {
-      refuse<c10::OutOfMemoryError>(c10::str(pool->name(), ": ", bytes, " bytes asked for, ", pool->usedBytes(), " of ", pool->capBytes(), " in use"));
-    }
+    if (!pool->take(bytes)) refuseFor(*pool, bytes);
     void* block = nullptr;
     if (bytes > SIZE_MAX - ALIGNMENT_BYTES || posix_memalign(&block, ALIGNMENT_BYTES, bytes + ALIGNMENT_BYTES) != 0) {
       pool->give(bytes);
@@ -86,12 +92,19 @@ struct PoolAllocator final : c10::Allocator {
 
 }  // namespace
 
-bool MemoryPool::add(std::uint64_t bytes, std::uint64_t limitBytes) {
+void MemoryPool::give(std::uint64_t bytes) {
+  usedBytes_.fetch_sub(bytes, std::memory_order_relaxed);
+  blocks_.fetch_sub(1, std::memory_order_relaxed);
+  AllocationGauge::count(*this, -static_cast<std::int64_t>(bytes));
+}
+
+bool MemoryPool::add(std::uint64_t bytes, std::uint64_t limitBytes, std::uint64_t blocks) {
   std::uint64_t used = usedBytes_.load(std::memory_order_relaxed);
   do {
     if (used > limitBytes || bytes > limitBytes - used) return false;
   } while (!usedBytes_.compare_exchange_weak(used, used + bytes, std::memory_order_relaxed));
-  blocks_.fetch_add(1, std::memory_order_relaxed);
+  blocks_.fetch_add(blocks, std::memory_order_relaxed);
+  AllocationGauge::count(*this, static_cast<std::int64_t>(bytes));
   std::uint64_t peak = peakBytes_.load(std::memory_order_relaxed);
   while (peak < used + bytes && !peakBytes_.compare_exchange_weak(peak, used + bytes, std::memory_order_relaxed)) {
   }
@@ -112,6 +125,38 @@ bool takeWentOver() {
   const bool was = wentOver;
   wentOver = false;
   return was;
+}
+
+c10::DataPtr growBlock(MemoryPool& pool, const c10::DataPtr& old, std::uint64_t oldBytes, std::uint64_t bytes) {
+  c10::Allocator& allocator = *c10::GetAllocator(c10::DeviceType::CPU);
+  BlockHeader* header = old.get_deleter() == &freeBlock && old.get() != nullptr ? headerOf(old.get()) : nullptr;
+  if (header == nullptr || header->pool.get() != &pool || header->bytes > bytes) {
+    c10::DataPtr larger = allocator.allocate(bytes);
+    if (oldBytes > 0) std::memcpy(larger.get(), old.get(), oldBytes);
+    return larger;
+  }
+  c10::DataPtr larger;
+  {
+    const PoolScope onHost(nullptr);
+    larger = allocator.allocate(bytes);
+  }
+  const std::uint64_t addedBytes = bytes - header->bytes;
+  if (!pool.takeMore(addedBytes)) refuseFor(pool, addedBytes);
+  std::memcpy(larger.get(), old.get(), oldBytes);
+  std::swap(headerOf(larger.get())->pool, header->pool);
+  sharedHostPool()->giveSome(addedBytes);
+  return larger;
+}
+
+AllocationGauge::AllocationGauge(const MemoryPool& pool) : pool_(pool), outer_(currentGauge) { currentGauge = this; }
+
+AllocationGauge::~AllocationGauge() { currentGauge = outer_; }
+
+void AllocationGauge::count(const MemoryPool& pool, std::int64_t bytes) {
+  AllocationGauge* gauge = currentGauge;
+  if (gauge == nullptr || &gauge->pool_ != &pool) return;
+  gauge->bytes_ += bytes;
+  gauge->peakBytes_ = std::max(gauge->peakBytes_, gauge->bytes_);
 }
 
 PoolScope::PoolScope(std::shared_ptr<MemoryPool> pool) : outer_(std::move(currentPool)) { currentPool = std::move(pool); }

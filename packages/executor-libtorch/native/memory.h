@@ -5,6 +5,10 @@
 #include <memory>
 #include <string>
 
+namespace c10 {
+class DataPtr;
+}
+
 namespace slice {
 
 /**
@@ -30,13 +34,14 @@ class MemoryPool {
   bool take(std::uint64_t bytes) { return add(bytes, capBytes_); }
   /** Counts one that is there already, over the cap or not. */
   void note(std::uint64_t bytes) { add(bytes, NO_CAP); }
-  void give(std::uint64_t bytes) {
-    usedBytes_.fetch_sub(bytes, std::memory_order_relaxed);
-    blocks_.fetch_sub(1, std::memory_order_relaxed);
-  }
+  void give(std::uint64_t bytes);
+  /** A block that is counted already grows by so many bytes: as `take`. */
+  bool takeMore(std::uint64_t bytes) { return add(bytes, capBytes_, 0); }
+  /** It has shrunk by so many. */
+  void giveSome(std::uint64_t bytes) { usedBytes_.fetch_sub(bytes, std::memory_order_relaxed); }
 
  private:
-  bool add(std::uint64_t bytes, std::uint64_t limitBytes);
+  bool add(std::uint64_t bytes, std::uint64_t limitBytes, std::uint64_t blocks = 1);
 
   const std::string name_;
   const std::uint64_t capBytes_;
@@ -59,6 +64,34 @@ MemoryPool& hostPool();
  * what somebody else has handled.
  */
 bool takeWentOver();
+
+/**
+ * A larger block of a pool on the CPU, with the same contents; `old` is the caller's to free. While data are copied the larger one counts on the host, and
+ * afterwards the old one: the pool needs room for the difference alone. (Memory that the pool does not know is replaced by a whole block of it.) Within
+ * the pool's scope. Throws LibTorch's out-of-memory; then nothing has changed.
+ */
+c10::DataPtr growBlock(MemoryPool& pool, const c10::DataPtr& old, std::uint64_t oldBytes, std::uint64_t bytes);
+
+/** What the calling thread has allocated of a pool since it began, and not freed itself; whatever other threads do. Nests; ends on the thread it began on. */
+class AllocationGauge {
+ public:
+  explicit AllocationGauge(const MemoryPool& pool);
+  ~AllocationGauge();
+  AllocationGauge(const AllocationGauge&) = delete;
+  AllocationGauge& operator=(const AllocationGauge&) = delete;
+
+  /** The most that it was. */
+  std::uint64_t peakBytes() const { return static_cast<std::uint64_t>(peakBytes_); }
+
+ private:
+  friend class MemoryPool;
+  static void count(const MemoryPool& pool, std::int64_t bytes);
+
+  const MemoryPool& pool_;
+  AllocationGauge* const outer_;
+  std::int64_t bytes_ = 0;
+  std::int64_t peakBytes_ = 0;
+};
 
 /** While it lives, CPU allocations of the calling thread count on this pool; null: on the host's. Nests; ends on the thread it began on. */
 class PoolScope {

@@ -53,7 +53,8 @@ class Program {
   /**
    * Runs it and returns its outputs, in declared order, each contiguous with storage of its own, except one that continues its input's.
    * On CUDA the kernels may still be running: `Device::wait` before anybody else reads them.
-   * Throws OUT_OF_MEMORY, OPERATOR_FAILED, OUTPUT_MISMATCH, FEED_MISSING, WEIGHTS_MISSING; then everything it allocated is freed.
+   * Throws OUT_OF_MEMORY, OPERATOR_FAILED, OUTPUT_MISMATCH, WRONG_ARGUMENT, DTYPE_UNSUPPORTED, FEED_MISSING, WEIGHTS_MISSING; then everything it
+   * allocated is freed, and nothing was written but the inputs that an output continues.
    */
   std::vector<at::Tensor> run(Invocation& invocation) const;
 

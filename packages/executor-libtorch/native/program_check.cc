@@ -233,24 +233,6 @@ CompiledArgument leftOut(const c10::Argument& argument, const std::string& where
   return constant(*argument.default_value());
 }
 
-/** A weight serves every operator that names it, and an input everybody who reads it. */
-void checkWritten(const CompiledArgument& argument, const ProgramScope& scope, const std::string& where) {
-  const Origin origin = scope.originOf(argument);
-  const CompiledProgram& program = scope.program();
-  if (!origin.weights.empty()) {
-    throw Fault(code::WRONG_ARGUMENT, where + " is written to, and may be the weight \"" +
-                                          program.weightNames[static_cast<std::size_t>(*origin.weights.begin())] + "\" or a view of it: clone it first");
-  }
-  for (const int input : origin.inputs) {
-    bool isContinued = false;
-    for (const CompiledOutput& output : program.outputs) isContinued = isContinued || output.aliases == input;
-    if (!isContinued) {
-      throw Fault(code::WRONG_ARGUMENT, where + " is written to, and may be input " + std::to_string(input) +
-                                            " or a view of it, which no output aliases: declare that, or clone it first");
-    }
-  }
-}
-
 const Json& emptyArray() {
   static const Json* empty = [] {
     auto* json = new Json();
@@ -286,7 +268,6 @@ std::vector<CompiledArgument> checkArguments(const Json& call, const c10::Functi
     }
     ArgumentCheck check(scope, here, text);
     arguments.push_back(check.check(*json, {argument.type(), argument.real_type(), argument.N().value_or(-1)}));
-    if (argument.alias_info() != nullptr && argument.alias_info()->isWrite()) checkWritten(arguments.back(), scope, here);
   }
   if (position < positional.items.size()) {
     throw Fault(code::WRONG_ARGUMENT, where + " takes at most " + std::to_string(position) + " positional arguments, got " +

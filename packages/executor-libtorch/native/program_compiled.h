@@ -66,6 +66,8 @@ struct CompiledCall {
   CompiledTensor fed;
   /** As the schema orders them. */
   std::vector<CompiledArgument> arguments;
+  /** Indices of the arguments that it writes to. */
+  std::vector<int> written;
   /** For each result the value it becomes, or -1 where nobody reads it. */
   std::vector<int> results;
   /** The one result is a list, and its items are the results. */
@@ -89,6 +91,16 @@ struct CompiledProgram {
   std::vector<CompiledOutput> outputs;
   std::size_t valueCount = 0;
   std::size_t inputCount = 0;
+  /** Whether any call writes to an argument. */
+  bool writes = false;
+
+  /** Whether an output is this input, written in place. */
+  bool continues(int input) const {
+    for (const CompiledOutput& output : outputs) {
+      if (output.aliases == input) return true;
+    }
+    return false;
+  }
 };
 
 }  // namespace slice

@@ -5,6 +5,7 @@
 #include "dtype.h"
 #include "fault.h"
 #include "program.h"
+#include "program_guard.h"
 #include "program_scope.h"
 
 namespace slice {
@@ -139,7 +140,11 @@ class ProgramReader {
   void readOperator(const Json& json, const std::string& name, CompiledCall& call) {
     call.op = findOperator(name, call.label);
     const c10::FunctionSchema& schema = call.op->schema();
+    checkTouchesNoFiles(schema, call.label);
     call.arguments = checkArguments(json, schema, scope_, call.label);
+    call.written = writtenArguments(schema, call.arguments);
+    checkWritten(call, scope_);
+    program_->writes = program_->writes || !call.written.empty();
     std::vector<c10::TypePtr> types;
     std::vector<Origin> origins;
     for (const c10::Argument& result : schema.returns()) {

@@ -1,12 +1,16 @@
+#include <ATen/ops/alias.h>
 #include <ATen/ops/clone.h>
 #include <c10/core/MemoryFormat.h>
 
 #include <cmath>
+#include <optional>
 
 #include "dtype.h"
 #include "fault.h"
+#include "marks.h"
 #include "program.h"
 #include "program_compiled.h"
+#include "program_guard.h"
 #include "script.h"
 
 namespace slice {
@@ -68,6 +72,22 @@ class Run {
       if (found == nullptr) throw Fault(code::WEIGHTS_MISSING, program_.name + " reads the weight \"" + name + "\", which its weights do not have");
       weights_.push_back(found);
     }
+    keepContinued();
+    if (program_.writes) guard_.emplace(program_, weights_, invocation_.inputs);
+  }
+
+  /** The program has its own handles of these, so that nothing it does to them (`aten::set_`, `aten::resize_`) moves the operator's tensor. */
+  void keepContinued() {
+    continued_.resize(program_.inputCount);
+    for (const CompiledOutput& output : program_.outputs) {
+      if (output.aliases < 0 || continued_[slot(output.aliases)].defined()) continue;
+      at::Tensor& input = invocation_.inputs[slot(output.aliases)];
+      if (!input.defined()) continue;
+      // Others may be reading the buffer.
+      if (program_.writes && input.storage().resizable()) input.storage().unsafeGetStorageImpl()->set_resizable(false);
+      continued_[slot(output.aliases)] = input;
+      if (program_.writes) input = at::alias(input);
+    }
   }
 
   void carryOut(const CompiledCall& call) {
@@ -81,6 +101,7 @@ class Run {
 
   void callOperator(const CompiledCall& call) {
     pushArguments(call);
+    if (!call.written.empty()) guard_->check(call, stack_);
     call.op->callBoxed(stack_);
     if (call.unpacksList) unpack(call);
     keepResults(call);
@@ -129,7 +150,13 @@ class Run {
   void fetch(const CompiledCall& call) {
     const c10::IValue value = evaluate(call.arguments[0]);
     if (!value.isTensor()) throw Fault(code::WRONG_ARGUMENT, "it is no tensor, but " + value.tagKind());
-    if (invocation_.fetched != nullptr) invocation_.fetched->push_back({call.name, toHost(value.toTensor(), invocation_.device)});
+    const at::Tensor& tensor = value.toTensor();
+    if (!tensor.defined()) throw Fault(code::WRONG_ARGUMENT, "it is no tensor, but nothing");
+    if (!isDense(tensor)) throw Fault(code::WRONG_ARGUMENT, c10::str("it is ", tensor.layout(), ", and only dense tensors are fetched: aten::to_dense"));
+    if (!isNamed(tensor.scalar_type())) {
+      throw Fault(code::DTYPE_UNSUPPORTED, "it is " + dtypeName(tensor.scalar_type()) + ", which is no element type of host data: convert it first");
+    }
+    if (invocation_.fetched != nullptr) invocation_.fetched->push_back({call.name, toHost(tensor, invocation_.device)});
   }
 
   void callScript(const CompiledCall& call) {
@@ -139,6 +166,7 @@ class Run {
     }
     if (module == nullptr) throw Fault(code::WEIGHTS_MISSING, "the operator's weights have no such module");
     pushArguments(call);
+    if (guard_) guard_->add(*module);
     std::vector<c10::IValue> results = callMethod(*module, call.method, std::move(stack_));
     if (results.size() < call.results.size()) {
       throw Fault(code::WRONG_ARGUMENT, "gave " + std::to_string(results.size()) + " results, and " + std::to_string(call.results.size()) + " are named");
@@ -176,6 +204,8 @@ class Run {
 
   std::string nameOf(const CompiledOutput& output) const { return program_.name + ", output \"" + output.name + "\""; }
 
+  static bool isDense(const at::Tensor& tensor) { return tensor.layout() == at::kStrided && tensor.has_storage() && !tensor.is_nested(); }
+
   /** What is wrong with a tensor, or "". */
   std::string unlike(const CompiledTensor& declared, const at::Tensor& tensor) const {
     std::vector<std::int64_t> shape;
@@ -189,6 +219,7 @@ class Run {
 
   /** Checks an output against its declaration, and gives it storage of its own. */
   void finish(const CompiledOutput& output, at::Tensor& tensor) {
+    if (tensor.defined() && !isDense(tensor)) throw Fault(code::OUTPUT_MISMATCH, c10::str(nameOf(output), " is ", tensor.layout(), ", and has to be dense"));
     const std::string difference = unlike(output.declared, tensor);
     if (!difference.empty()) throw Fault(code::OUTPUT_MISMATCH, nameOf(output) + ": " + difference);
     if (tensor.device() != invocation_.device.target()) {
@@ -196,23 +227,29 @@ class Run {
     }
     if (output.aliases >= 0 && continues(output, tensor)) return;
     const bool isOwn = tensor.use_count() == 1 && tensor.storage().use_count() == 1 && tensor.is_contiguous() &&
-                       tensor.storage().nbytes() == tensor.nbytes();
+                       tensor.storage().nbytes() == tensor.nbytes() && isPlain(tensor);
     if (!isOwn) tensor = at::clone(tensor, c10::MemoryFormat::Contiguous);
   }
 
-  /** Whether it is its input's buffer; one that outgrew it is a buffer of its own. */
+  /** Whether it is its input's buffer, which has to be so where there is one. */
   bool continues(const CompiledOutput& output, const at::Tensor& tensor) const {
-    const at::Tensor& input = invocation_.inputs[slot(output.aliases)];
-    if (tensor.data_ptr() == input.data_ptr() && tensor.is_contiguous() && tensor.nbytes() <= input.storage().nbytes()) return true;
-    if (tensor.nbytes() > input.nbytes()) return false;
+    const at::Tensor& input = continued_[slot(output.aliases)];
+    if (!input.defined() || input.storage().nbytes() == 0) return false;
+    const bool isSame = tensor.storage().unsafeGetStorageImpl() == input.storage().unsafeGetStorageImpl() && tensor.is_contiguous() && isPlain(tensor) &&
+                        tensor.storage_offset() == 0 && tensor.nbytes() <= tensor.storage().nbytes();
+    if (isSame) return true;
     throw Fault(code::OUTPUT_MISMATCH, nameOf(output) + " continues input " + std::to_string(output.aliases) +
-                                           ", and has to be the same tensor, written in place (aten::copy_ into a slice)");
+                                           ", and has to be that tensor, written in place (aten::copy_ into a slice; aten::as_strided where it is larger)");
   }
 
   const CompiledProgram& program_;
   Invocation& invocation_;
   std::vector<c10::IValue> values_;
   std::vector<const at::Tensor*> weights_;
+  /** Per input that an output continues, the tensor as it was given. */
+  std::vector<at::Tensor> continued_;
+  /** Where the program writes to anything. */
+  std::optional<WriteGuard> guard_;
   std::vector<c10::IValue> stack_;
 };
 

@@ -11,6 +11,8 @@ namespace slice {
 
 struct ScriptModule {
   torch::jit::Module module;
+  /** Of its parameters and buffers, when it was loaded. */
+  std::unordered_set<const void*> storages;
 };
 
 namespace {
@@ -29,8 +31,13 @@ torch::jit::Module read(const std::string& path, Device& device) {
 
 std::shared_ptr<ScriptModule> loadScript(const std::string& path, Device& device) {
   try {
-    auto loaded = std::make_shared<ScriptModule>(ScriptModule{read(path, device)});
+    auto loaded = std::make_shared<ScriptModule>(ScriptModule{read(path, device), {}});
     loaded->module.eval();
+    const auto keep = [&](const at::Tensor& tensor) {
+      if (tensor.defined() && tensor.has_storage()) loaded->storages.insert(tensor.storage().unsafeGetStorageImpl());
+    };
+    for (const at::Tensor& tensor : loaded->module.parameters()) keep(tensor);
+    for (const at::Tensor& tensor : loaded->module.buffers()) keep(tensor);
     return loaded;
   } catch (...) {
     const Fault fault = currentFault();
@@ -48,6 +55,8 @@ std::uint64_t scriptBytes(const ScriptModule& module) {
   for (const at::Tensor& tensor : module.module.buffers()) add(tensor);
   return bytes;
 }
+
+bool isOfScript(const ScriptModule& module, const void* storage) { return module.storages.count(storage) > 0; }
 
 std::vector<c10::IValue> callMethod(ScriptModule& module, const std::string& method, std::vector<c10::IValue> arguments) {
   const auto found = module.module.find_method(method);

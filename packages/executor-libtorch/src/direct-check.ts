@@ -6,7 +6,8 @@ const REPEAT_MAX = 10_000_000;
 
 /** Throws INVALID_OPTION for steps and numbers that cannot be. */
 export function checkDirect({ steps, repeat = 1, hbmBytes = 0 }: DirectOptions): void {
-  if (!isBelow(repeat - 1, REPEAT_MAX)) fail(`repeat is ${repeat}, and has to be a whole number from 1 to ${REPEAT_MAX}`);
+  if (!isBelow(repeat - 1, REPEAT_MAX))
+    fail(`repeat is ${repeat}, and has to be a whole number from 1 to ${REPEAT_MAX}`);
   if (!isBelow(hbmBytes, Infinity)) fail(`hbmBytes is ${hbmBytes}, and has to be a whole number of bytes`);
   const filled = new Set<number>();
   for (const [index, step] of steps.entries()) {
@@ -27,7 +28,8 @@ function checkWrites({ outputs, program, drop = [] }: DirectStep, filled: Set<nu
     fail(`${about} names ${outputs.length} slots, and its program has ${program.outputs.length} outputs`);
   }
   for (const slot of outputs) {
-    if (!isBelow(slot, SLOTS_MAX)) fail(`${about} writes slot ${slot}; slots are whole numbers from 0 to ${SLOTS_MAX - 1}`);
+    if (!isBelow(slot, SLOTS_MAX))
+      fail(`${about} writes slot ${slot}; slots are whole numbers from 0 to ${SLOTS_MAX - 1}`);
     filled.add(slot);
   }
   for (const slot of drop) {

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { type DirectOptions, type DirectStep, runDirect } from "./direct.ts";
 import { describeNative } from "./native/describe-native.fixture.ts";
+import type { Program } from "./programs/types.ts";
 
 const cluster = { accelerators: [{ name: "a", kind: "cpu", hbmBytes: 1 << 20 }] };
 const row = { shape: ["count"], dtype: "float64" } as const;
@@ -76,7 +77,7 @@ describeNative("a direct loop", () => {
   });
 
   test("rejects when something is fetched that the host cannot hold, and the process goes on", async () => {
-    const program = {
+    const program: Program = {
       calls: [
         { op: "aten::to_sparse", args: [{ input: 0 }], results: ["sparse"] },
         { fetch: "sparse", args: [{ value: "sparse" }] },

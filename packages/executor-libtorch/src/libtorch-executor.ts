@@ -41,8 +41,8 @@ export interface DeviceMemory {
 export interface LibtorchExecutor extends Executor {
   /**
    * What the operators of a template compute, by their names. Call it before the template is registered, which then checks them:
-   * PROGRAM_MISSING, PROGRAM_INVALID, UNKNOWN_OPERATOR, WRONG_ARGUMENT, WEIGHTS_MISSING. A later definition of an operator counts once the template is
-   * registered again. Throws PROGRAM_INVALID for what is no program at all.
+   * PROGRAM_MISSING, PROGRAM_INVALID, UNKNOWN_OPERATOR, WRONG_ARGUMENT, WEIGHTS_MISSING. A later definition of an operator counts when the template is
+   * registered after it; a SliceScheduler registers a template once. Throws PROGRAM_INVALID for what is no program at all.
    */
   define(template: string, programs: Readonly<Record<string, Program>>): void;
   /**
@@ -53,14 +53,14 @@ export interface LibtorchExecutor extends Executor {
   /**
    * Host data of an instance, which its programs read by `feed`; before the operator runs that does. `SubmitOptions.prepare` tells the number of the
    * instance in time. They are kept until `unfeed`: the executor does not hear of the ends of instances. Throws FEED_MISMATCH, also for a number that is
-   * no instance's.
+   * no instance's, and DTYPE_UNSUPPORTED.
    */
   feed(instance: number, name: string, tensor: HostTensor): void;
   /** Drops the host data of an instance, of which no operator may come that feeds them; nothing to do after `close`. Throws FEED_MISMATCH. */
   unfeed(instance: number): void;
   /**
-   * The contents of a copy that is there; undefined where there is none. Waits for no operator, which may write to it meanwhile; only while its buffer grows. Throws UNKNOWN_ACCELERATOR,
-   * DTYPE_UNSUPPORTED.
+   * The contents of a copy that is there; undefined where there is none. Waits for no operator, which may write to it meanwhile, but for a buffer that
+   * grows. Throws UNKNOWN_ACCELERATOR.
    */
   read(tensor: number, accelerator: number): HostTensor | undefined;
   /** Tensor copies with contents, on all accelerators; 0 after `close`. */

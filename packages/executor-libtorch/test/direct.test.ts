@@ -27,9 +27,13 @@ describeNative("a direct loop of days ends between two steps", () => {
     ["by process.exit", "exit", 7, ""],
     ["by an error that nobody caught", "throw", 1, ""],
     ["in a worker that is terminated, and the process goes on", "terminate", 0, "terminated 1"],
-  ])("%s", (_, way, status, said) => {
-    const env = { ...process.env, OPENBLAS_NUM_THREADS: "1" };
-    const child = spawnSync(process.execPath, [script, way], { encoding: "utf8", env, timeout: 120_000 });
-    expect([child.signal, child.status, child.stdout.trim()]).toEqual([null, status, said]);
-  }, 150_000);
+  ])(
+    "%s",
+    (_, way, status, said) => {
+      const env = { ...process.env, OPENBLAS_NUM_THREADS: "1" };
+      const child = spawnSync(process.execPath, [script, way], { encoding: "utf8", env, timeout: 120_000 });
+      expect([child.signal, child.status, child.stdout.trim()]).toEqual([null, status, said]);
+    },
+    150_000,
+  );
 });

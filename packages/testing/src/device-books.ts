@@ -129,6 +129,8 @@ export class DeviceBooks {
         return;
       case "release":
         memory.release(instruction.tensor);
+        return;
+      default: // Nothing else changes what is in memory before it is answered.
     }
   }
 

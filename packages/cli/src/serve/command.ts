@@ -55,6 +55,7 @@ export async function runServeView(raw: ServeOptions, io: Io): Promise<void> {
     seed,
     instanceAccelerators: instanceAcceleratorsOf({ ...settings, policies: [policy] }, cluster, source),
     ...(cluster.durations === null ? {} : { durations: cluster.durations }),
+    ...(source.tenantNames === null ? {} : { tenantNames: source.tenantNames }),
     hostNowNs: () => io.hostNowNs(),
   });
   const token = raw.control === true ? randomBytes(24).toString("base64url") : null;

@@ -2,7 +2,7 @@
 import { openTrace, TraceError, type TraceReading, type TraceRequest } from "@slicescheduler/workloads";
 
 /** More than a replay gets through in a day; they take some 300 MB. */
-const replayRowsMax = 2_000_000;
+export const replayRowsMax = 2_000_000;
 
 export interface ReadRowsOptions extends Pick<TraceReading, "onProgress"> {
   /** What arrives later is not even read. Default: the whole trace. */

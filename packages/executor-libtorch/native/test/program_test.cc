@@ -227,8 +227,15 @@ TEST("program: an output continues its input only as that input itself, written 
   EXPECT_SAME(numbersOf(cache, *device), (std::vector<float>{0, 0, 7, 0}));
   const auto copied = program(R"({"op":"aten::clone","args":[{"input":0}],"results":["y"]})", output(VALUE, "[4]", R"(,"aliases":0)"), 1);
   EXPECT_FAULT(code::OUTPUT_MISMATCH, "continues input 0", runOne(*copied, {cache}, *device));
-  const auto grown = program(R"({"op":"aten::cat","args":[[{"input":0},{"input":0}]],"results":["y"]})", output(VALUE, "[8]", R"(,"aliases":0)"), 1);
-  EXPECT_SAME(runOne(*grown, {cache}, *device).size(), 8u);
+  // The engine has enlarged the buffer when an output is larger than its input.
+  const at::Tensor large = tensorOf({1, 2, 3, 4, 5, 6, 7, 8}, {8}, *device);
+  const auto strided = program(R"({"op":"aten::as_strided","args":[{"input":0},[8],[1]],"results":["y"]})", output(VALUE, "[8]", R"(,"aliases":0)"), 1);
+  EXPECT_SAME(runOne(*strided, {large.narrow(0, 0, 4)}, *device).size(), 8u);
+  EXPECT_SAME(runOne(*strided, {large.narrow(0, 0, 0)}, *device).size(), 8u);
+  const auto another = program(R"({"op":"aten::cat","args":[[{"input":0},{"input":0}]],"results":["y"]})", output(VALUE, "[8]", R"(,"aliases":0)"), 1);
+  EXPECT_FAULT(code::OUTPUT_MISMATCH, "aten::as_strided where it is larger", runOne(*another, {large.narrow(0, 0, 4)}, *device));
+  const auto first = program(R"({"op":"aten::ones","args":[[8]],"results":["y"]})", output(VALUE, "[8]", R"(,"aliases":0)"), 1);
+  EXPECT_SAME(runOne(*first, {tensorOf({}, {0}, *device)}, *device).size(), 8u);
 }
 
 TEST("program: an output that is a view, an input or a weight is copied, so that it has storage of its own") {

@@ -13,7 +13,7 @@ function overviewOf(capacities: readonly (readonly number[])[], used: readonly (
   });
   const meta: OverviewMeta = {
     spanNs: 1,
-    sloTtftMs: null,
+    sloTtftMs: [],
     first: 0,
     loadBuckets: 1,
     distributions: { ttft: null, tpot: null, idleCount: null, idleTime: null },

@@ -33,7 +33,7 @@ export interface ChartOptions {
 }
 
 /** Of `x` and `y`, one. */
-export interface LineMark {
+interface LineMark {
   readonly x?: number;
   readonly y?: number;
   readonly text: string;
