@@ -94,7 +94,9 @@ describeNative("a direct loop", () => {
       code: "OUT_OF_MEMORY",
     });
     const nameless = { ...double, program: { calls: [{ op: "aten::nothing" }], outputs: [0] } };
-    await expect(runDirect({ cluster, steps: [nameless] })).rejects.toMatchObject({ code: "UNKNOWN_OPERATOR" });
+    await expect(runDirect({ cluster, weights, steps: [start, nameless] })).rejects.toMatchObject({
+      code: "UNKNOWN_OPERATOR",
+    });
     await expect(runDirect({ cluster, steps: [{ ...start, feeds: {} }] })).rejects.toMatchObject({
       code: "WEIGHTS_MISSING",
     });

@@ -16,7 +16,7 @@ import { Reports } from "./engine/reports.ts";
 import { Twin } from "./engine/twin.ts";
 import { WeightsBook } from "./engine/weights-book.ts";
 import { loadAddon, type NativeAddon, type NativeEngine } from "./native/addon.ts";
-import { checkLibtorchOptions, type LibtorchExecutorOptions } from "./options.ts";
+import { checkLibtorchOptions, type DeviceName, type LibtorchExecutorOptions } from "./options.ts";
 import { LibtorchError, withFaults } from "./programs/errors.ts";
 import { fromNative, type HostTensor, toNative } from "./programs/host-tensor.ts";
 import type { Program } from "./programs/types.ts";
@@ -143,6 +143,7 @@ class NativeExecutor implements LibtorchExecutor {
       throw new ExecutorError("ALREADY_OPEN", "this libtorch executor serves a master already");
     const cluster = compileCluster(context.cluster);
     const { lookahead = 4, reportNs = 1_000_000, devices = {} } = this.#options;
+    checkDevicesNamed(devices, cluster);
     const accelerators = cluster.accelerators.map((accelerator) => ({
       name: accelerator.name,
       device: devices[accelerator.name] ?? "cpu",
@@ -319,6 +320,14 @@ class NativeExecutor implements LibtorchExecutor {
       throw new ExecutorError("NOT_OPEN", "this libtorch executor is not open; call open first");
     return this.#opened;
   }
+}
+
+/** A misspelt accelerator would run on its default device. Throws INVALID_OPTION. */
+function checkDevicesNamed(devices: Readonly<Record<string, DeviceName>>, { accelerators }: Cluster): void {
+  const unknown = Object.keys(devices).filter((name) => !accelerators.some((accelerator) => accelerator.name === name));
+  if (unknown.length === 0) return;
+  const names = accelerators.map(({ name }) => name).join(", ");
+  throw new LibtorchError("INVALID_OPTION", `devices names ${unknown.join(", ")}; the cluster has ${names}`);
 }
 
 /** Milliseconds since its first call, which tells where the time of the engine begins. */

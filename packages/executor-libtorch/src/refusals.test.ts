@@ -93,6 +93,7 @@ describeNative("what the executor is given wrongly", () => {
       expect(codeOf(() => executor.execute([{ type: "loadWeights", accelerator: 0, name, bytes: 2 << 20 }]))).toBe(
         "OVER_CAPACITY",
       );
+    expect(executor.memory()[0]?.usedBytes).toBe(0);
     executor.validate();
     executor.close();
   });
@@ -118,6 +119,12 @@ describeNative("what the executor is given wrongly", () => {
     executor.unfeed(0);
     executor.close();
     expect(executor.liveTensors()).toBe(0);
+  });
+
+  test("a device for an accelerator that is none", () => {
+    const executor = libtorchExecutor({ devices: { cpu: "cpu", gpu: "cpu" } });
+    expect(codeOf(() => executor.open({ cluster, deliver: () => {} }))).toBe("INVALID_OPTION");
+    executor.close();
   });
 
   test("a program that is defined anew counts once its template is registered again", async () => {

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <fstream>
+#include <functional>
 #include <mutex>
 #include <thread>
 
@@ -185,5 +186,54 @@ TEST("engine: a probe that an accelerator is lost with is answered by nobody, an
     const std::lock_guard<Engine> lock(*engine);
     EXPECT(!engine->inFlight());
   }
+  engine->close();
+}
+
+TEST("engine: a buffer does not grow while it is read") {
+  std::function<void()> onRead = nothing;
+  const std::thread::id own = std::this_thread::get_id();
+  const auto enter = [&] {
+    if (std::this_thread::get_id() == own) onRead();
+  };
+  const std::unique_ptr<Engine> engine = engineOf({std::make_shared<OddDevice>(enter, nothing)});
+  const auto run = [&](std::int64_t number, const std::string& call, int length, std::vector<IssuedInput> inputs, std::int64_t aliases) {
+    const std::string output = R"({"name":"y","value":{"value":"y"},"dtype":"float32","shape":[)" + std::to_string(length) + "]" +
+                               (aliases < 0 ? "" : R"(,"aliases":0)") + "}";
+    auto issued = std::make_shared<EngineOperator>();
+    issued->issueNumber = number;
+    issued->accelerator = 0;
+    issued->kernel = engine->addKernel({program(call, output, static_cast<int>(inputs.size())), {}});
+    issued->instance = 1;
+    issued->rank = 0;
+    issued->activated = true;
+    issued->workspaceBytes = 0;
+    if (!inputs.empty()) issued->declared.push_back({0, 0, {}});
+    issued->inputs = std::move(inputs);
+    issued->outputs = {{number, length * 4, aliases}};
+    const std::lock_guard<Engine> lock(*engine);
+    engine->state().issue(issued, engine->nowNs());
+    engine->startIdle(engine->nowNs());
+  };
+  int ended = 0;
+  const auto hear = [&] {
+    for (const LogEntry& entry : drained(*engine)) {
+      if (entry.kind == LogEntry::failed || entry.kind == LogEntry::done) ended++;
+      EXPECT(entry.kind != LogEntry::failed);
+    }
+    return ended;
+  };
+  run(1, R"({"op":"aten::ones","args":[[4]],"results":["y"]})", 4, {}, -1);
+  waitUntil([&] { return hear() == 1; });
+  onRead = [&] {
+    run(2, R"({"op":"aten::as_strided","args":[{"input":0},[8],[1]],"results":["y"]})", 8, {{1, -1, 0}}, 1);
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    EXPECT_SAME(hear(), 1);
+  };
+  const at::Tensor found = engine->read(1, 0);
+  onRead = nothing;
+  const auto host = makeDevice("cpu", "host", MemoryPool::NO_CAP);
+  EXPECT_SAME(numbersOf(found, *host), (std::vector<float>{1, 1, 1, 1}));
+  waitUntil([&] { return hear() == 2; });
+  EXPECT_SAME(engine->read(2, 0).numel(), 8);
   engine->close();
 }
