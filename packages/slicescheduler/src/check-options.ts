@@ -29,7 +29,7 @@ const TIMES_OF_ARBITRATION = ["agingNs", "reserveNs", "deadlineMinNs"];
 /** The same, or throws INVALID_OPTIONS naming everything wrong at once. A misspelt option is a fault, so that it is not silently without effect. */
 export function checkedOptions(options: SliceSchedulerOptions): SliceSchedulerOptions {
   const faults = new OptionFaults();
-  const given = faults.group("options", "", options ?? null, KNOWN_OPTIONS);
+  const given = faults.group("options", "", (options as unknown) ?? null, KNOWN_OPTIONS);
   if (given !== null) {
     checkPriorities(given["priorities"], faults);
     checkScheduling(given["scheduling"], faults);
