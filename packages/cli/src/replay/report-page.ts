@@ -41,7 +41,7 @@ export function serviceOf(label: string): string {
   return service ?? label;
 }
 
-function workloadFacts({ workload }: ReplayReport): Fact[] {
+export function workloadFacts({ workload }: ReplayReport): Fact[] {
   const { online, offline } = loadWords(workload);
   return [
     { name: "Online", value: online },

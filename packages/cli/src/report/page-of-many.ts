@@ -1,8 +1,8 @@
 /** One page of several files: each run counts over its own window, by its own SLO, beside what it served. */
 import { type Fact, htmlReport, type ReportPolicy } from "@slicescheduler/report";
 import { packageVersion } from "../assets.ts";
-import { serviceOf } from "../replay/report-page.ts";
-import { clusterWords, loadWords, sourceWords } from "../replay/table.ts";
+import { serviceOf, workloadFacts } from "../replay/report-page.ts";
+import { sourceWords } from "../replay/table.ts";
 import type { LoadedResult } from "../saved/load-results.ts";
 import type { SavedReplay } from "../saved/saved-replay.ts";
 
@@ -15,7 +15,7 @@ export function namedRuns(results: readonly LoadedResult[]): ReportPolicy[] {
     }
     if (result.kind !== "saved") return [];
     const { replays, report } = result.saved;
-    const workload = factsOf(result.saved);
+    const workload = workloadFacts(result.saved.report);
     return replays.map(({ policy, ...rest }) => ({
       file: result.file,
       run: { name: policy, ...rest, tenantOf: serviceOf, slo: report.slo, workload },
@@ -29,15 +29,6 @@ export function namedRuns(results: readonly LoadedResult[]): ReportPolicy[] {
     seen.set(name, before + 1);
     return { ...run, name: before === 0 ? name : `${name} (${before + 1})` };
   });
-}
-
-function factsOf({ report: { workload } }: SavedReplay): Fact[] {
-  const { online, offline } = loadWords(workload);
-  return [
-    { name: "Online", value: online },
-    { name: "Offline", value: offline },
-    { name: "Cluster", value: clusterWords(workload.cluster) },
-  ];
 }
 
 /** Errors: those of `htmlReport`. */
