@@ -78,7 +78,9 @@ export class Playground {
     for (let moved = true; moved && ran < most; ) {
       moved = false;
       for (const operator of [...graph.unscheduledFrontier]) {
-        if (ran === most || !this.issue(operator)) continue;
+        // Nothing ends before what it reads was made, which may have been issued and left alone.
+        if (ran === most || operator.inputs.some(({ producer }) => producer.state !== "done")) continue;
+        if (!this.issue(operator)) continue;
         this.finish(operator);
         ran += 1;
         moved = true;

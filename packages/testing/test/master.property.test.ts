@@ -21,6 +21,21 @@ class Tally {
   }
 }
 
+/** Nothing that goes on is given up: a deadline that noise can pass fails what waits for the transfer, by rights. */
+async function allIsDoneIn(options: WorldOptions): Promise<Tally> {
+  const tally = new Tally();
+  await fc.assert(
+    fc.asyncProperty(worlds(options), async ({ arbitration, ...world }) => {
+      const { deadlineFactor: _, deadlineMinNs: __, ...patient } = arbitration ?? {};
+      const report = await runWorkload({ ...world, arbitration: patient });
+      tally.add(report);
+      expect(report.outcomes.filter((outcome) => outcome === "failed" || outcome === "cancelled")).toEqual([]);
+    }),
+    { numRuns },
+  );
+  return tally;
+}
+
 /** `runWorkload` throws when an invariant breaks, when an instance gets no outcome, and when anything is left at the end. */
 async function holdsIn(options: WorldOptions, withFaults = false): Promise<Tally> {
   const tally = new Tally();
@@ -36,8 +51,8 @@ async function holdsIn(options: WorldOptions, withFaults = false): Promise<Tally
 test(
   "with ample memory nothing is refused and everything is done",
   async () => {
-    const { outcomes, transfers } = await holdsIn({ hbm: "ample", careless: false, restricted: false });
-    expect(outcomes).toMatchObject({ refused: 0, failed: 0, cancelled: 0 });
+    const { outcomes, transfers } = await allIsDoneIn({ hbm: "ample", careless: false, restricted: false });
+    expect(outcomes.refused).toBe(0);
     expect(Math.min(outcomes.done, transfers)).toBeGreaterThan(numRuns);
   },
   timeoutMs,
@@ -46,8 +61,7 @@ test(
 test(
   "with tight memory everything that is taken on is done",
   async () => {
-    const { outcomes, transfers, waitedForMemory } = await holdsIn({ hbm: "tight" });
-    expect(outcomes).toMatchObject({ failed: 0, cancelled: 0 });
+    const { outcomes, transfers, waitedForMemory } = await allIsDoneIn({ hbm: "tight" });
     expect(Math.min(outcomes.done, outcomes.refused, transfers, waitedForMemory)).toBeGreaterThan(numRuns / 20);
   },
   timeoutMs,
