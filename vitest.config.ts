@@ -77,6 +77,7 @@ export default defineConfig({
   ssr: { resolve: { conditions: [source, ...defaultServerConditions], externalConditions: [source] } },
   test: {
     include: ["packages/*/{src,test}/**/*.test.{ts,mjs}", "scripts/**/*.test.ts", "examples/**/*.test.ts"],
+    setupFiles: ["./scripts/property-seed.setup.ts"],
     // Machines are shared: a test that is slow is not wrong.
     testTimeout: 120_000,
     reporters: ["default", "./scripts/count-reporter.ts"],

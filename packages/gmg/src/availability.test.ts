@@ -276,3 +276,33 @@ test("a request that holds nothing keeps its place unless just that is drained",
   graph.closeRequest(0);
   expectAtRest(graph);
 });
+
+test("what is granted while an accelerator is down leaves room for the weights it returns with", () => {
+  const { graph, driver } = world();
+  graph.registerTemplate({
+    name: "pair",
+    symbols: ["bytes"],
+    operators: [
+      { name: "first", outputs: { x: { shape: [8], dtype: "int8" } } },
+      { name: "second", inputs: ["first.x"], outputs: { y: { shape: ["bytes"], dtype: "int8" } }, weights: { u: 80 } },
+    ],
+    outputs: { y: "second.y" },
+    partitions: [{ name: "left", accelerators: ["a0", "a1"], layout: [0, 1] }],
+  });
+  graph.openRequest(opening, driver.nowNs);
+  const insert = (id: number, bytes: number) =>
+    graph.insert(
+      { id, template: "pair", symbols: { bytes }, inputs: {}, retain: [], allowedPartitions: null, label: "" },
+      0,
+      driver.nowNs,
+    );
+  insert(0, 500);
+  driver.run(1);
+  // What it has on the other one is asked back, and until then the request stays where it is.
+  graph.loseAccelerator(1, driver.nowNs);
+  expect(() => insert(1, 450)).toThrow(expect.objectContaining({ code: "CLAIM_TOO_LARGE_NOW" }));
+  insert(1, 350);
+  graph.returnAccelerator(1);
+  driver.run();
+  expect(driver.outcomes).toEqual(["0 done", "1 done"]);
+});

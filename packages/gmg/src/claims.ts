@@ -14,7 +14,6 @@ import type { Cluster } from "./cluster.ts";
 import type { Moment } from "./cover-order.ts";
 import { type Grant, GrantBook, type Shortage } from "./grants.ts";
 import { SubmissionError } from "./graph-errors.ts";
-import type { ResidencyLedger } from "./ledger.ts";
 import type { InstanceNode, RequestNode } from "./nodes.ts";
 import type { AcceleratorIndex } from "./types.ts";
 
@@ -44,15 +43,17 @@ interface GrantedBytes {
 export class ClaimBook {
   readonly memorySafety: MemorySafety;
   readonly #cluster: Cluster;
-  readonly #ledger: ResidencyLedger;
+  readonly #roomBytes: Float64Array;
   readonly #needs: ClaimNeeds;
   readonly #grants: GrantBook<RequestNode>;
   #epoch = 0;
 
-  constructor(cluster: Cluster, ledger: ResidencyLedger, memorySafety: MemorySafety) {
+  constructor(cluster: Cluster, memorySafety: MemorySafety) {
     this.memorySafety = memorySafety;
     this.#cluster = cluster;
-    this.#ledger = ledger;
+    this.#roomBytes = Float64Array.from(cluster.accelerators, ({ capacityBytes, baselineBytes }) => {
+      return capacityBytes - baselineBytes;
+    });
     this.#needs = new ClaimNeeds(cluster);
     this.#grants = new GrantBook<RequestNode>(
       cluster.accelerators.length,
@@ -66,9 +67,14 @@ export class ClaimBook {
     return this.#epoch;
   }
 
-  /** What an accelerator has beside baseline and weights. */
+  /** What an accelerator has beside baseline and weights: also of one that is down, whose weights come back with it. */
   roomBytes(accelerator: AcceleratorIndex): number {
-    return (this.#cluster.accelerators[accelerator]?.capacityBytes ?? 0) - this.#ledger.fixedBytes(accelerator);
+    return this.#roomBytes[accelerator] ?? 0;
+  }
+
+  /** So many bytes more of weights, rounded, per accelerator; the caller has seen that they fit. */
+  addWeights(bytes: Float64Array): void {
+    for (let a = 0; a < bytes.length; a++) this.#roomBytes[a] = (this.#roomBytes[a] as number) - (bytes[a] as number);
   }
 
   /** Σ claims of placed requests; it may exceed the accelerator. */

@@ -124,3 +124,31 @@ test("results that are there keep a request in its place, and so does the lack o
   expect(() => graph.unplace(99)).toThrow(expect.objectContaining({ code: "UNKNOWN_REQUEST" }));
   graph.validate();
 });
+
+test("a result that had gone from where it was made stays for the reader that was asked back, and for no other", () => {
+  const playground = new Playground();
+  const { graph } = playground;
+  const partitions = [{ name: "both", accelerators: ["a", "b"], layout: [0, 1] }];
+  graph.registerTemplate(of([{}, { inputs: ["op0.o"] }], { partitions, outputs: { between: "op0.o" } }));
+  graph.registerTemplate(of([{ inputs: ["x"] }, {}], { name: "reads", partitions, inputs: { x: u8(8) } }));
+  const request = playground.open();
+  const first = playground.submit(request);
+  const [made, second] = first.operators as [OperatorNode, OperatorNode];
+  playground.issue(made);
+  playground.finish(made);
+  playground.issue(second);
+  for (const transfer of graph.transfers()) {
+    graph.transferReceiving(transfer);
+    graph.transferDone(transfer, 10);
+  }
+  expect(graph.ledger.isEmpty(0)).toBe(true);
+  graph.recall(second);
+  graph.operatorWithdrawn(second, 11);
+  const inputs = { x: { instance: first.id, output: "between" } };
+  expect(() => playground.submit(request, { template: "reads", inputs })).toThrow(
+    expect.objectContaining({ code: "OUTPUT_RELEASED" }),
+  );
+  expect(playground.run()).toBe(1);
+  graph.closeRequest(request);
+  expect(graph.counts()).toEqual(EMPTY);
+});

@@ -140,7 +140,14 @@ function mayNotCome(tensor: TensorNode): boolean {
 export function isAttachable(tensor: TensorNode): boolean {
   const { state } = tensor.producer;
   if (state === "cancelled" || state === "failed") return false;
-  return tensor.retained || tensor.unissuedConsumers > 0 || state === "unscheduled";
+  if (tensor.retained || state === "unscheduled") return true;
+  return tensor.unissuedConsumers > 0 && !isKeptForRecalled(tensor);
+}
+
+/** It was released when all that read it had been issued, and stayed only where one of them was asked back: nobody else can have it from there. */
+function isKeptForRecalled({ producer, copies }: TensorNode): boolean {
+  if (producer.instance.request.relocating || copies.length === 0) return false;
+  return copies.every(({ accelerator }) => accelerator !== producer.accelerator);
 }
 
 /** Frees every copy, wanted or not, of a tensor that no issued operator and no transfer uses. */

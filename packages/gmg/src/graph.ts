@@ -77,7 +77,7 @@ export class GlobalMappingGraph {
       if (tensor !== undefined) forgetCopy(this.#state, tensor, accelerator);
     };
     this.ledger = saved?.openLedger(onFreed) ?? new ResidencyLedger(cluster.accelerators, { onFreed });
-    this.claims = new ClaimBook(cluster, this.ledger, memorySafety);
+    this.claims = new ClaimBook(cluster, memorySafety);
     this.unscheduledFrontier = new Frontier();
     const issued = new Map<IssueNumber, OperatorNode>();
     this.#state = {

@@ -13,6 +13,7 @@ import type { GraphSnapshot, SnapshotCounters } from "./snapshot.ts";
 import { ByteVectorReader, unpackLedger } from "./snapshot-tables.ts";
 import type { Template } from "./template.ts";
 import { validateGraph } from "./validate-graph.ts";
+import { bytesOfWeights, registeredWeights } from "./weights.ts";
 import { at, describe } from "./validation.ts";
 
 /** A value that has the form of a snapshot; what it says is checked as it is restored. Every method throws GRAPH_STATE_INVALID. */
@@ -52,6 +53,8 @@ export class SavedGraph {
     }
     for (const [name, bytes] of snapshot.weights) state.weightBytes.set(name, bytes);
     for (const [accelerator, there] of snapshot.availability.entries()) state.availability[accelerator] = there;
+    const all = new Set(state.availability.keys());
+    state.claims.addWeights(bytesOfWeights(state, registeredWeights(state, all).values()));
     state.nextTensor = snapshot.counters.nextTensor;
     state.nextIssue = snapshot.counters.nextIssue;
     state.nextTransfer = snapshot.counters.nextTransfer;

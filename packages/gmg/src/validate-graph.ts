@@ -115,6 +115,9 @@ function validateClaims(state: GraphState): void {
     if (counted.some((bytes, i) => bytes !== recounted[i])) {
       broken(`accelerator ${a} has ${counted} bytes reserved, taken and of workspace; the requests have ${recounted}`);
     }
+    const capacityBytes = state.cluster.accelerators[a]?.capacityBytes ?? 0;
+    if (state.availability[a] !== "down" && state.claims.roomBytes(a) + state.ledger.fixedBytes(a) !== capacityBytes)
+      broken(`accelerator ${a} has room for ${state.claims.roomBytes(a)} bytes, and ${state.ledger.fixedBytes(a)} fixed`);
     const covered = (taken[a] as number) + (workspace[a] as number);
     free[a] = state.claims.roomBytes(a) - covered;
     if (state.claims.memorySafety === "predicted") continue;

@@ -11,17 +11,18 @@ type Weights = CompiledPartition["weights"][number];
 /**
  * Takes memory for the weights of a template on every partition, once per name and accelerator; where an accelerator is down, only sees to
  * it that they will fit when it returns. Throws WEIGHTS_MISMATCH when another template gave a name another size, and NEVER_FITS when what
- * is granted or accepted already would not fit beside them, or all that is registered for one that is down; nothing is loaded then.
+ * is granted or accepted already would not fit beside them; nothing is loaded then.
  */
 export function loadWeights(state: GraphState, template: Template): void {
-  const { added, anyway } = newWeights(state, template);
+  const added = newWeights(state, template);
   if (added.length === 0) return;
-  const more = bytesOf(state, [...added, ...anyway]);
+  const more = bytesOfWeights(state, added);
   const lack =
     state.claims.lackForWeights(more) ??
     state.claims.lackWhenEmpty({ bytes: more, workspaceBytes: new Float64Array(more.length) });
   if (lack !== null) throw neverFits(state, template, lack, "beside what requests have claimed");
   keepFeasible(state, template, more);
+  state.claims.addWeights(more);
   for (const { accelerator, name, bytes } of added) {
     if (state.availability[accelerator] !== "down") state.ledger.loadWeights(accelerator, name, bytes);
     state.weightBytes.set(name, bytes);
@@ -47,12 +48,11 @@ function keyOf({ accelerator, name }: Weights): string {
   return `${accelerator}/${name}`;
 }
 
-/** What no registered template has there, and what accelerators that are down, where nothing is loaded, return with anyway. */
-function newWeights(state: GraphState, template: Template): { added: Weights[]; anyway: Weights[] } {
+/** What no registered template has there; accelerators that are down have nothing loaded. */
+function newWeights(state: GraphState, template: Template): Weights[] {
   const all = template.partitions.flatMap(({ weights }) => weights);
   const isDown = ({ accelerator }: Weights) => state.availability[accelerator] === "down";
   const known = registeredWeights(state, new Set(all.filter(isDown).map(({ accelerator }) => accelerator)));
-  const anyway = [...known.values()];
   const added: Weights[] = [];
   for (const weights of all) {
     checkSize(state, template, weights);
@@ -60,11 +60,11 @@ function newWeights(state: GraphState, template: Template): { added: Weights[]; 
     known.set(keyOf(weights), weights);
     added.push(weights);
   }
-  return { added, anyway };
+  return added;
 }
 
 /** Per accelerator, rounded. */
-function bytesOf(state: GraphState, weights: readonly Weights[]): Float64Array {
+export function bytesOfWeights(state: GraphState, weights: Iterable<Weights>): Float64Array {
   const total = new Float64Array(state.cluster.accelerators.length);
   for (const { accelerator, bytes } of weights) {
     total[accelerator] = (total[accelerator] as number) + state.cluster.roundBytes(accelerator, bytes);
