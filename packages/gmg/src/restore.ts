@@ -13,8 +13,8 @@ import type { GraphSnapshot, SnapshotCounters } from "./snapshot.ts";
 import { ByteVectorReader, unpackLedger } from "./snapshot-tables.ts";
 import type { Template } from "./template.ts";
 import { validateGraph } from "./validate-graph.ts";
-import { bytesOfWeights, registeredWeights } from "./weights.ts";
 import { at, describe } from "./validation.ts";
+import { bytesOfWeights, registeredWeights } from "./weights.ts";
 
 /** A value that has the form of a snapshot; what it says is checked as it is restored. Every method throws GRAPH_STATE_INVALID. */
 export class SavedGraph {

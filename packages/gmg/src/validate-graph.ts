@@ -117,7 +117,9 @@ function validateClaims(state: GraphState): void {
     }
     const capacityBytes = state.cluster.accelerators[a]?.capacityBytes ?? 0;
     if (state.availability[a] !== "down" && state.claims.roomBytes(a) + state.ledger.fixedBytes(a) !== capacityBytes)
-      broken(`accelerator ${a} has room for ${state.claims.roomBytes(a)} bytes, and ${state.ledger.fixedBytes(a)} fixed`);
+      broken(
+        `accelerator ${a} has room for ${state.claims.roomBytes(a)} bytes, and ${state.ledger.fixedBytes(a)} fixed`,
+      );
     const covered = (taken[a] as number) + (workspace[a] as number);
     free[a] = state.claims.roomBytes(a) - covered;
     if (state.claims.memorySafety === "predicted") continue;
