@@ -1,5 +1,6 @@
 /** Accelerators that are lost, come back, join, or are drained. */
-import { partitionNamed } from "./bounds.ts";
+
+import { type AcceleratorIndex, partitionNamed } from "@slicescheduler/templates";
 import { obstacleTo } from "./feasible.ts";
 import type { GraphState } from "./graph-state.ts";
 import type { OperatorNode, RequestNode } from "./nodes.ts";
@@ -7,7 +8,7 @@ import { cancelTransfer, endUses } from "./progress.ts";
 import { unissueOperator } from "./recall.ts";
 import { beginRelocation, liesOn, partitionsLeft } from "./relocate.ts";
 import { endOperator, settleInstance } from "./settle.ts";
-import type { AcceleratorIndex, TransferNumber } from "./types.ts";
+import type { TransferNumber } from "./types.ts";
 import { registeredWeights } from "./weights.ts";
 
 export interface WeightLoad {

@@ -3,9 +3,10 @@
  * ended its need covers them, and from then on they are counted by themselves, until the last copy in the buffer has gone. A
  * buffer neither shrinks nor goes while any copy is in it, whichever of them that is.
  */
+
+import type { AcceleratorIndex } from "@slicescheduler/templates";
 import type { GraphState } from "./graph-state.ts";
 import type { BufferNode, InstanceNode, TensorNode } from "./nodes.ts";
-import type { AcceleratorIndex } from "./types.ts";
 
 /** Notes a held copy of so many rounded bytes, in the buffer that it continues, which may have to grow, or in one of its own. */
 export function addCopy(

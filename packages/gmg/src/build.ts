@@ -1,8 +1,9 @@
 /** The nodes of an instance: made in full, linked to what they read, and not yet part of a graph. */
-import type { Binding } from "./binding.ts";
+
+import type { TensorId } from "@slicescheduler/memory";
+import type { Binding } from "@slicescheduler/templates";
 import type { Origin } from "./lineage.ts";
 import type { InstanceNode, OperatorNode, RequestNode, TensorNode } from "./nodes.ts";
-import type { TensorId } from "./types.ts";
 
 export interface InstancePlan {
   readonly request: RequestNode;

@@ -1,12 +1,11 @@
 /** Whether a request could be placed, were the accelerators that are there empty but for baseline and weights. */
-import { partitionNamed } from "./bounds.ts";
-import type { Shortage } from "./grants.ts";
+
+import type { Shortage } from "@slicescheduler/memory";
+import { type AcceleratorIndex, partitionNamed, type Template } from "@slicescheduler/templates";
 import { SubmissionError } from "./graph-errors.ts";
 import type { GraphState } from "./graph-state.ts";
 import type { InstanceNode, RequestNode } from "./nodes.ts";
 import { sharedPartitions } from "./partitions.ts";
-import type { Template } from "./template.ts";
-import type { AcceleratorIndex } from "./types.ts";
 
 /** Why a request can be laid on none of its partitions. */
 type Obstacle =
@@ -52,6 +51,20 @@ export function requireRoom(state: GraphState, instance: InstanceNode): void {
   if (lack === null) return;
   const where = `on ${instance.request.partition}, where its request lies`;
   throw neverFits(state, `instance ${instance.id}`, where, lack, { instance: instance.id });
+}
+
+/** Grows the claim of a request without limits that is placed already. Throws CLAIM_TOO_LARGE_NOW, changing nothing. */
+export function requireClaim({ claims, cluster }: GraphState, instance: InstanceNode): void {
+  const lack = claims.growFor(instance);
+  if (lack === null) return;
+  const { id } = instance.request;
+  throw new SubmissionError(
+    "CLAIM_TOO_LARGE_NOW",
+    `request ${id} declared no limits and is already running, and another ${lack.neededBytes} bytes on accelerator ` +
+      `${JSON.stringify(cluster.accelerators[lack.accelerator]?.name)} cannot be guaranteed (${lack.availableBytes} available); open the request ` +
+      "with limits, or submit all of its instances before the first one starts",
+    { request: id, ...lack },
+  );
 }
 
 function neverFits(

@@ -1,4 +1,4 @@
-import { GmgError } from "./errors.ts";
+import { GmgError } from "@slicescheduler/templates";
 
 /** Codes of what a graph refuses at its border. */
 export type SubmissionErrorCode =

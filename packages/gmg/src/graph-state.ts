@@ -1,10 +1,8 @@
-import type { ClaimBook } from "./claims.ts";
-import type { Cluster } from "./cluster.ts";
+import type { ClaimBook, ResidencyLedger, Shortage, TensorId } from "@slicescheduler/memory";
+import type { AcceleratorIndex, Cluster, CompiledPartition, Template } from "@slicescheduler/templates";
 import type { Frontier } from "./frontier.ts";
-import type { Shortage } from "./grants.ts";
 import { IllegalMoveError } from "./graph-errors.ts";
 import type { IssuedByClass } from "./issued-by-class.ts";
-import type { ResidencyLedger } from "./ledger.ts";
 import type {
   InstanceNode,
   OperatorNode,
@@ -14,8 +12,7 @@ import type {
   TensorNode,
   TransferNode,
 } from "./nodes.ts";
-import type { CompiledPartition, Template } from "./template.ts";
-import type { AcceleratorIndex, InstanceId, InstanceState, IssueNumber, TensorId, TransferNumber } from "./types.ts";
+import type { InstanceId, InstanceState, IssueNumber, TransferNumber } from "./types.ts";
 
 /** How an instance ended, for good. */
 export type Outcome = Exclude<InstanceState, "live">;
@@ -40,7 +37,7 @@ export interface GraphEffects {
 export interface GraphState {
   readonly cluster: Cluster;
   readonly ledger: ResidencyLedger;
-  readonly claims: ClaimBook;
+  readonly claims: ClaimBook<RequestNode>;
   readonly frontier: Frontier;
   readonly templates: Map<string, Template>;
   /** Size of all weights of a name. */

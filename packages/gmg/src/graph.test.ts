@@ -1,9 +1,8 @@
+import { compileCluster, type TemplateSpec } from "@slicescheduler/templates";
 import { expect, test } from "vitest";
-import { compileCluster } from "./cluster.ts";
 import { GlobalMappingGraph } from "./graph.ts";
 import type { Submission } from "./insert.ts";
 import type { RequestOpening } from "./opening.ts";
-import type { TemplateSpec } from "./types.ts";
 
 const u8 = (dimension: string | number) => ({ shape: [dimension], dtype: "uint8" as const });
 

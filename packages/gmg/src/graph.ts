@@ -1,3 +1,12 @@
+import { ClaimBook, type MemorySafety, ResidencyLedger } from "@slicescheduler/memory";
+import {
+  type AcceleratorIndex,
+  type Cluster,
+  type CompiledPartition,
+  compileTemplate,
+  type Template,
+  type TemplateSpec,
+} from "@slicescheduler/templates";
 import {
   drainAccelerator,
   isIdle,
@@ -8,10 +17,8 @@ import {
   type WeightLoad,
 } from "./availability.ts";
 import { forgetCopy } from "./buffers.ts";
-import { ClaimBook, type MemorySafety } from "./claims.ts";
-import type { Cluster } from "./cluster.ts";
 import { displaceOperator, unplaceRequest } from "./displace.ts";
-import { requireFeasible, requireRoom, requireThere } from "./feasible.ts";
+import { requireClaim, requireFeasible, requireRoom, requireThere } from "./feasible.ts";
 import { Frontier } from "./frontier.ts";
 import { SubmissionError } from "./graph-errors.ts";
 import { hashOf } from "./graph-hash.ts";
@@ -28,7 +35,6 @@ import {
 import { buildInstance, linkInstance, outputTensors, type Submission } from "./insert.ts";
 import { type IssuedOperator, issueOperator } from "./issue.ts";
 import { IssuedByClass } from "./issued-by-class.ts";
-import { ResidencyLedger } from "./ledger.ts";
 import type { InstanceNode, OperatorNode, RequestId, RequestNode, TransferNode } from "./nodes.ts";
 import { checkOpening, newRequest, type RequestOpening } from "./opening.ts";
 import { avoidedFor, mustFollow, placementOptions } from "./placement.ts";
@@ -48,8 +54,7 @@ import { SavedGraph } from "./restore.ts";
 import { dropReleasedHolds, forgetRequestIfGone, settleInstance } from "./settle.ts";
 import type { GraphSnapshot } from "./snapshot.ts";
 import { saveGraph } from "./snapshot-save.ts";
-import { type CompiledPartition, compileTemplate, type Template } from "./template.ts";
-import type { AcceleratorIndex, InstanceId, IssueNumber, TemplateSpec, TransferNumber } from "./types.ts";
+import type { InstanceId, IssueNumber, TransferNumber } from "./types.ts";
 import { promoteOperator } from "./urgency.ts";
 import { validateGraph } from "./validate-graph.ts";
 import { loadWeights } from "./weights.ts";
@@ -62,7 +67,7 @@ import { loadWeights } from "./weights.ts";
 export class GlobalMappingGraph {
   readonly cluster: Cluster;
   readonly ledger: ResidencyLedger;
-  readonly claims: ClaimBook;
+  readonly claims: ClaimBook<RequestNode>;
   /** Operators whose producers are all issued or done, by urgency. */
   readonly unscheduledFrontier: Frontier;
   readonly #state: GraphState;
@@ -77,7 +82,7 @@ export class GlobalMappingGraph {
       if (tensor !== undefined) forgetCopy(this.#state, tensor, accelerator);
     };
     this.ledger = saved?.openLedger(onFreed) ?? new ResidencyLedger(cluster.accelerators, { onFreed });
-    this.claims = new ClaimBook(cluster, memorySafety);
+    this.claims = new ClaimBook<RequestNode>(cluster, memorySafety);
     this.unscheduledFrontier = new Frontier();
     const issued = new Map<IssueNumber, OperatorNode>();
     this.#state = {
@@ -192,7 +197,7 @@ export class GlobalMappingGraph {
     if (request.partition !== null) {
       requireThere(this.#state, instance, request.partition);
       requireRoom(this.#state, instance);
-      if (request.limits === null) this.claims.growFor(instance);
+      if (request.limits === null) requireClaim(this.#state, instance);
     } else {
       requireFeasible(this.#state, request, instance);
     }

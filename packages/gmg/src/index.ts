@@ -1,32 +1,78 @@
-export type { Binding } from "./binding.ts";
 export {
-  InvalidSymbolValueError,
-  NegativeDimensionError,
-  UnboundSymbolError,
-  UndefinedDimensionError,
-  UnknownSymbolError,
-} from "./binding-errors.ts";
-export type { MemoryNeed } from "./bounds.ts";
-export { ClaimBook, type MemorySafety } from "./claims.ts";
-export { type Cluster, type CompiledAccelerator, compileCluster, roundUpBytes } from "./cluster.ts";
-export { DTYPES, dtypeBytes, isDtype } from "./dtype.ts";
+  ClaimBook,
+  type LedgerAccelerator,
+  type LedgerAcceleratorState,
+  type LedgerBuffer,
+  LedgerError,
+  type LedgerErrorCode,
+  type LedgerOptions,
+  type LedgerState,
+  LedgerStateInvalidError,
+  MemoryExceededError,
+  type MemoryNeed,
+  type MemorySafety,
+  ResidencyLedger,
+  type ResidencyReasons,
+  type ResidentCopy,
+  type Shortage,
+  type TensorId,
+  WeightsMismatchError,
+} from "@slicescheduler/memory";
 export {
+  type AcceleratorIndex,
+  type AcceleratorSpec,
+  type Binding,
   BytesOverflowError,
+  type Cluster,
   ClusterInvalidError,
+  type ClusterSpec,
+  type CompiledAccelerator,
+  type CompiledOperator,
+  type CompiledOutput,
+  type CompiledPartition,
+  compileCluster,
+  compileExpression,
+  compileTemplate,
+  type Dimension,
+  DTYPES,
+  type Dtype,
+  defineTemplate,
+  dtypeBytes,
+  EXPRESSION_DEPTH_MAX,
+  EXPRESSION_FUNCTIONS,
+  EXPRESSION_LENGTH_MAX,
+  ExpressionError,
+  type ExpressionValueCode,
+  ExpressionValueError,
   type Fault,
   GmgError,
+  InvalidSymbolValueError,
   InvariantBrokenError,
-  LedgerStateInvalidError,
+  isDtype,
+  type LinkSpec,
+  NegativeDimensionError,
   NoRouteError,
+  type OperatorInput,
+  type OperatorSpec,
+  type OutputSpec,
+  type PartitionSpec,
+  type Program,
+  roundUpBytes,
+  type SymbolValues,
+  type Template,
+  type TemplateInput,
   TemplateInvalidError,
+  type TemplateOutput,
+  type TemplateSpec,
+  type TemplateTensor,
+  type TensorSpec,
+  UnboundSymbolError,
+  UndefinedDimensionError,
   UnknownAcceleratorError,
+  UnknownSymbolError,
   ValidationError,
-} from "./errors.ts";
-export { compileExpression, EXPRESSION_DEPTH_MAX, EXPRESSION_FUNCTIONS, EXPRESSION_LENGTH_MAX } from "./expression.ts";
-export { ExpressionError, type ExpressionValueCode, ExpressionValueError } from "./expression-errors.ts";
-export type { Program } from "./expression-program.ts";
+} from "@slicescheduler/templates";
 export { compareUrgency, Frontier } from "./frontier.ts";
-export type { Shortage } from "./grants.ts";
 export { GlobalMappingGraph } from "./graph.ts";
 export { IllegalMoveError, SubmissionError, type SubmissionErrorCode } from "./graph-errors.ts";
 export {
@@ -39,16 +85,6 @@ export {
 } from "./graph-state.ts";
 export type { OutputReference, Submission } from "./insert.ts";
 export type { IssuedOperator } from "./issue.ts";
-export {
-  type LedgerBuffer,
-  type LedgerOptions,
-  ResidencyLedger,
-  type ResidencyReasons,
-  type ResidentCopy,
-} from "./ledger.ts";
-export { LedgerError, type LedgerErrorCode, MemoryExceededError, WeightsMismatchError } from "./ledger-errors.ts";
-export type { LedgerAccelerator } from "./ledger-memory.ts";
-export type { LedgerAcceleratorState, LedgerState } from "./ledger-state.ts";
 export type {
   InstanceNode,
   OperatorNode,
@@ -79,16 +115,4 @@ export type {
   TransferRow,
 } from "./snapshot.ts";
 export { EffectsPendingError, GraphStateInvalidError } from "./snapshot-errors.ts";
-export {
-  type CompiledOperator,
-  type CompiledOutput,
-  type CompiledPartition,
-  compileTemplate,
-  defineTemplate,
-  type OperatorInput,
-  type Template,
-  type TemplateInput,
-  type TemplateOutput,
-  type TemplateTensor,
-} from "./template.ts";
 export type * from "./types.ts";

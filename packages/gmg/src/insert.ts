@@ -1,4 +1,5 @@
-import type { Binding } from "./binding.ts";
+import type { Binding, Template, TemplateInput } from "@slicescheduler/templates";
+import { didYouMeanOneOf } from "@slicescheduler/templates/validation";
 import { newInstance } from "./build.ts";
 import { SubmissionError, type SubmissionErrorCode } from "./graph-errors.ts";
 import { type GraphState, isAttachable, nameOf } from "./graph-state.ts";
@@ -6,10 +7,8 @@ import { originOf } from "./lineage.ts";
 import type { InstanceNode, OperatorNode, RequestNode, TensorNode } from "./nodes.ts";
 import { urgencyFaults } from "./opening.ts";
 import { possiblePartitions } from "./partitions.ts";
-import type { Template, TemplateInput } from "./template.ts";
 import type { InstanceId } from "./types.ts";
 import { raiseProducers } from "./urgency.ts";
-import { didYouMeanOneOf } from "./validation.ts";
 
 /** An output of an instance in the graph, by name. */
 export interface OutputReference {

@@ -1,8 +1,7 @@
+import type { AcceleratorIndex, CompiledPartition } from "@slicescheduler/templates";
 import { addCopy } from "./buffers.ts";
 import { copyOn, dropHolds, type GraphState } from "./graph-state.ts";
 import type { OperatorNode, TensorCopy, TensorNode, TransferNode } from "./nodes.ts";
-import type { CompiledPartition } from "./template.ts";
-import type { AcceleratorIndex } from "./types.ts";
 import { followWaiting } from "./urgency.ts";
 
 /** An issued operator as an executor needs to know it. */

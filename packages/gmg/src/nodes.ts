@@ -1,17 +1,7 @@
-import type { Binding } from "./binding.ts";
-import type { MemoryNeed } from "./bounds.ts";
-import type { Moment } from "./cover-order.ts";
+import type { MemoryNeed, Moment, TensorId } from "@slicescheduler/memory";
+import type { AcceleratorIndex, Binding, CompiledPartition, Template } from "@slicescheduler/templates";
 import type { Origin } from "./lineage.ts";
-import type { CompiledPartition, Template } from "./template.ts";
-import type {
-  AcceleratorIndex,
-  InstanceId,
-  InstanceState,
-  IssueNumber,
-  OperatorState,
-  TensorId,
-  TransferNumber,
-} from "./types.ts";
+import type { InstanceId, InstanceState, IssueNumber, OperatorState, TransferNumber } from "./types.ts";
 
 /** Number of a request, unique for the life of a graph, rising by opening. */
 export type RequestId = number;

@@ -1,4 +1,4 @@
-import type { Binding } from "./binding.ts";
+import type { Binding } from "@slicescheduler/templates";
 import { SubmissionError } from "./graph-errors.ts";
 import type { RequestId, RequestNode } from "./nodes.ts";
 

@@ -1,11 +1,11 @@
 /** Where instances and requests may be laid. */
-import { homeOf, partitionNamed, partitionsNamed } from "./bounds.ts";
+import { homeOf } from "@slicescheduler/memory";
+import { type CompiledPartition, partitionNamed, partitionsNamed, type Template } from "@slicescheduler/templates";
+import { didYouMeanOneOf } from "@slicescheduler/templates/validation";
 import { SubmissionError } from "./graph-errors.ts";
 import type { GraphState } from "./graph-state.ts";
 import type { Submission } from "./insert.ts";
 import type { RequestNode, TensorNode } from "./nodes.ts";
-import type { CompiledPartition, Template } from "./template.ts";
-import { didYouMeanOneOf } from "./validation.ts";
 
 /** What asks, and what it allows. */
 type Asker = Pick<Submission, "id" | "allowedPartitions">;

@@ -1,11 +1,11 @@
 /** Where an operator may be laid now. */
-import { partitionNamed } from "./bounds.ts";
+
+import { type AcceleratorIndex, partitionNamed } from "@slicescheduler/templates";
 import { missingFrom, usesAvoided } from "./feasible.ts";
 import { type GraphState, isInDoubt, type PlacementOption } from "./graph-state.ts";
 import type { InstanceNode, OperatorNode } from "./nodes.ts";
 import { sharedPartitions } from "./partitions.ts";
 import { isBehindQuarantine } from "./quarantine.ts";
-import type { AcceleratorIndex } from "./types.ts";
 
 /** One that is to begin before, since the instance reads its results; null when there is none. */
 export function mustFollow(instance: InstanceNode): InstanceNode | null {

@@ -1,7 +1,7 @@
 /** Transfers whose end is overdue: who cannot go on without them. */
-import { partitionNamed } from "./bounds.ts";
+
+import { type CompiledPartition, partitionNamed } from "@slicescheduler/templates";
 import type { InstanceNode, OperatorNode, TransferNode } from "./nodes.ts";
-import type { CompiledPartition } from "./template.ts";
 
 /**
  * Instances that cannot go on without a quarantined transfer, by rising id. There is one copy of a tensor on an accelerator, so whoever reads

@@ -1,5 +1,5 @@
 /** Requests that lost an accelerator: what they lost is made again, elsewhere, or they fail. */
-import { partitionNamed } from "./bounds.ts";
+import { partitionNamed } from "@slicescheduler/templates";
 import { missingFrom, obstacleTo, usesAvoided } from "./feasible.ts";
 import { SubmissionError } from "./graph-errors.ts";
 import { type GraphState, giveUpCopies, nameOf, partitionIsUp } from "./graph-state.ts";

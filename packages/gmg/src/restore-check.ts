@@ -1,8 +1,8 @@
 /** What a graph relies on beyond `validateGraph`: that its nodes, its ledger and its counters speak of the same things. */
 
-import type { CompiledAccelerator } from "./cluster.ts";
+import type { ResidentCopy } from "@slicescheduler/memory";
+import type { CompiledAccelerator } from "@slicescheduler/templates";
 import { copyOn, type GraphState, nameOf } from "./graph-state.ts";
-import type { ResidentCopy } from "./ledger.ts";
 import type { BufferNode, InstanceNode, OperatorNode, TensorCopy, TensorNode } from "./nodes.ts";
 import { contradicts } from "./restore-read.ts";
 

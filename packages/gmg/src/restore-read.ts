@@ -1,6 +1,16 @@
 /** A value that came from anywhere → a snapshot of the right form, with its cluster and templates compiled. Meaning is checked later. */
-import { type Cluster, compileCluster } from "./cluster.ts";
-import { GmgError, ValidationError } from "./errors.ts";
+
+import {
+  type Cluster,
+  type ClusterSpec,
+  compileCluster,
+  compileTemplate,
+  GmgError,
+  type Template,
+  type TemplateSpec,
+  ValidationError,
+} from "@slicescheduler/templates";
+import { describe, Faults } from "@slicescheduler/templates/validation";
 import { RANK_MAX } from "./opening.ts";
 import {
   checkColumns,
@@ -30,9 +40,6 @@ import {
 } from "./snapshot.ts";
 import { GraphStateInvalidError } from "./snapshot-errors.ts";
 import { INSTANCE_LETTERS, TRANSFER_LETTERS } from "./snapshot-letters.ts";
-import { compileTemplate, type Template } from "./template.ts";
-import type { ClusterSpec, TemplateSpec } from "./types.ts";
-import { describe, Faults } from "./validation.ts";
 
 export interface ReadSnapshot {
   readonly snapshot: GraphSnapshot;

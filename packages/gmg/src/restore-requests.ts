@@ -1,12 +1,11 @@
 /** Requests with what they were granted, and the origins of instances. */
-import type { Binding } from "./binding.ts";
+import type { Binding, Template } from "@slicescheduler/templates";
 import type { GraphState } from "./graph-state.ts";
 import type { Origin, OutputOrigin } from "./lineage.ts";
 import type { RequestNode } from "./nodes.ts";
 import { attempt, contradicts } from "./restore-read.ts";
 import type { GraphSnapshot, SymbolRow } from "./snapshot.ts";
 import { type ByteVectorReader, symbolsOf } from "./snapshot-tables.ts";
-import type { Template } from "./template.ts";
 
 /** By position; all of them in the graph, without their instances. */
 export function restoreRequests(

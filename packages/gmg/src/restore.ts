@@ -1,8 +1,8 @@
 /** A snapshot → the state of a new graph. Everything is checked: one that would not behave like the saved graph is never handed over. */
-import type { MemorySafety } from "./claims.ts";
-import type { Cluster } from "./cluster.ts";
+import { type LedgerOptions, type MemorySafety, ResidencyLedger } from "@slicescheduler/memory";
+import type { Cluster, Template } from "@slicescheduler/templates";
+import { at, describe } from "@slicescheduler/templates/validation";
 import type { GraphState } from "./graph-state.ts";
-import { type LedgerOptions, ResidencyLedger } from "./ledger.ts";
 import { checkRestored } from "./restore-check.ts";
 import { restoreInstances } from "./restore-instances.ts";
 import { restoreOperators, restoreUrgency } from "./restore-operators.ts";
@@ -11,9 +11,7 @@ import { restoreOrigins, restoreRequests } from "./restore-requests.ts";
 import { restoreTensors } from "./restore-tensors.ts";
 import type { GraphSnapshot, SnapshotCounters } from "./snapshot.ts";
 import { ByteVectorReader, unpackLedger } from "./snapshot-tables.ts";
-import type { Template } from "./template.ts";
 import { validateGraph } from "./validate-graph.ts";
-import { at, describe } from "./validation.ts";
 import { bytesOfWeights, registeredWeights } from "./weights.ts";
 
 /** A value that has the form of a snapshot; what it says is checked as it is restored. Every method throws GRAPH_STATE_INVALID. */

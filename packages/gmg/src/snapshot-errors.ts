@@ -1,4 +1,4 @@
-import { type Fault, GmgError, ValidationError } from "./errors.ts";
+import { type Fault, GmgError, ValidationError } from "@slicescheduler/templates";
 import type { GraphEffects } from "./graph-state.ts";
 
 /** Code `GRAPH_STATE_INVALID`: a saved graph is foreign, of another version, truncated or contradicts itself. */

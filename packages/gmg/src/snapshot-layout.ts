@@ -1,9 +1,9 @@
 /** Which nodes a snapshot has, and how they are numbered in it. */
-import { InvariantBrokenError } from "./errors.ts";
+
+import { InvariantBrokenError, type Template } from "@slicescheduler/templates";
 import { type GraphState, nameOf } from "./graph-state.ts";
 import type { Origin } from "./lineage.ts";
 import type { InstanceNode, OperatorNode, RequestNode, TensorNode } from "./nodes.ts";
-import type { Template } from "./template.ts";
 
 export class SnapshotLayout {
   readonly templates: readonly Template[];

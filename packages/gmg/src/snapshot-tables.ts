@@ -1,8 +1,8 @@
 /** The compact parts that a snapshot is made of, in both directions. */
-import type { Cluster } from "./cluster.ts";
-import type { LedgerState } from "./ledger-state.ts";
+
+import type { LedgerState } from "@slicescheduler/memory";
+import type { Cluster, Template } from "@slicescheduler/templates";
 import type { Columns, LedgerRow, Runs, SymbolRow } from "./snapshot.ts";
-import type { Template } from "./template.ts";
 
 /** Field by field; the fields are named, since there may be no row. */
 export function toColumns<Row extends object>(fields: readonly (keyof Row)[], rows: readonly Row[]): Columns<Row> {

@@ -2,10 +2,9 @@
  * The form of a saved graph, version 1. Where there are many of a kind they are columns: one array per field, one entry per item.
  * Items refer to each other by position; tensors by their number. What follows from the rest is left out: frontier, counts, sums of claims.
  */
-import type { MemorySafety } from "./claims.ts";
-import type { Moment } from "./cover-order.ts";
+import type { MemorySafety, Moment, TensorId } from "@slicescheduler/memory";
+import type { ClusterSpec, TemplateSpec } from "@slicescheduler/templates";
 import type { Availability } from "./graph-state.ts";
-import type { ClusterSpec, TemplateSpec, TensorId } from "./types.ts";
 
 export const SNAPSHOT_FORMAT = "slicescheduler.graph";
 export const SNAPSHOT_VERSION = 1;

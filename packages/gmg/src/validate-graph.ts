@@ -1,9 +1,8 @@
-import { addInto, maxInto } from "./byte-vectors.ts";
-import { InvariantBrokenError } from "./errors.ts";
+import { addInto, maxInto, safeOrder } from "@slicescheduler/memory";
+import { InvariantBrokenError } from "@slicescheduler/templates";
 import type { GraphState } from "./graph-state.ts";
 import { isDisplaceable } from "./issued-by-class.ts";
 import type { BufferNode, OperatorNode, RequestNode } from "./nodes.ts";
-import { safeOrder } from "./safe-order.ts";
 import { isPending } from "./snapshot-layout.ts";
 import { isToBeSelected, urgencyOf } from "./urgency.ts";
 

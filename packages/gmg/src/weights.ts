@@ -1,10 +1,8 @@
-import { addInto } from "./byte-vectors.ts";
+import { addInto, type Shortage } from "@slicescheduler/memory";
+import type { AcceleratorIndex, CompiledPartition, Template } from "@slicescheduler/templates";
 import { obstacleTo } from "./feasible.ts";
-import type { Shortage } from "./grants.ts";
 import { SubmissionError } from "./graph-errors.ts";
 import type { GraphState } from "./graph-state.ts";
-import type { CompiledPartition, Template } from "./template.ts";
-import type { AcceleratorIndex } from "./types.ts";
 
 type Weights = CompiledPartition["weights"][number];
 
