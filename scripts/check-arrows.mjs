@@ -7,30 +7,34 @@ import { fileURLToPath } from "node:url";
 import ts from "typescript";
 import { isBundled, isMain, isTest, lineOf, parse, report, sourceFiles, walk } from "./source-files.mjs";
 
+/** The graph and what it rests on. */
+const GRAPH = ["templates", "memory", "gmg"];
+/** The master and everything below it. */
+const MASTER = [...GRAPH, "estimators", "arbitration", "simulator", "scheduler", "executor", "slicescheduler"];
+
 /**
  * The arrows of DESIGN §4, by folder, from the bottom up: a package may import packages of its own row and nothing else
  * of this repository. A row names only rows above it, which is why there can be no cycle.
  * @type {Readonly<Record<string, readonly string[]>>}
  */
 export const ARROWS = {
-  gmg: [],
+  templates: [],
+  memory: ["templates"],
+  gmg: ["templates", "memory"],
   estimators: [],
   arbitration: [],
-  simulator: ["gmg", "estimators", "arbitration"],
-  scheduler: ["gmg", "estimators", "simulator"],
-  executor: ["gmg", "arbitration"],
-  "executor-libtorch": ["gmg", "executor"],
-  slicescheduler: ["gmg", "estimators", "arbitration", "simulator", "scheduler", "executor"],
-  workloads: ["gmg", "estimators", "arbitration", "simulator", "scheduler", "executor", "slicescheduler"],
-  testing: ["gmg", "estimators", "arbitration", "simulator", "scheduler", "executor", "slicescheduler"],
-  timeline: ["gmg", "estimators", "arbitration", "simulator", "scheduler", "executor", "slicescheduler"],
-  metrics: ["gmg", "estimators", "arbitration", "simulator", "scheduler", "executor", "slicescheduler"],
-  "live-view": ["gmg", "estimators", "arbitration", "simulator", "scheduler", "executor", "slicescheduler"],
-  report: ["gmg", "timeline", "workloads"],
-  cli: [
-    ...["gmg", "estimators", "arbitration", "simulator", "scheduler", "executor", "executor-libtorch"],
-    ...["slicescheduler", "workloads", "testing", "timeline", "metrics", "live-view", "report"],
-  ],
+  simulator: [...GRAPH, "estimators", "arbitration"],
+  scheduler: [...GRAPH, "estimators", "simulator"],
+  executor: [...GRAPH, "arbitration"],
+  "executor-libtorch": [...GRAPH, "executor"],
+  slicescheduler: [...GRAPH, "estimators", "arbitration", "simulator", "scheduler", "executor"],
+  workloads: MASTER,
+  testing: MASTER,
+  timeline: MASTER,
+  metrics: MASTER,
+  "live-view": MASTER,
+  report: [...GRAPH, "timeline", "workloads"],
+  cli: [...MASTER, "executor-libtorch", "workloads", "testing", "timeline", "metrics", "live-view", "report"],
 };
 
 /**
@@ -41,6 +45,8 @@ const TEST_ARROWS = { "executor-libtorch": ["testing", "slicescheduler"] };
 
 /** Packages that an application embeds: siblings and these, no other runtime dependency. */
 const CORE = [
+  "templates",
+  "memory",
   "gmg",
   "estimators",
   "arbitration",

@@ -5,7 +5,7 @@ import {
   compileTemplate,
   type Template,
   type TemplateSpec,
-} from "@slicescheduler/gmg";
+} from "@slicescheduler/templates";
 import { checkDirect } from "./direct-check.ts";
 import { loadAddon, type NativeAddon, type NativeDirectStep } from "./native/addon.ts";
 import type { DeviceName } from "./options.ts";

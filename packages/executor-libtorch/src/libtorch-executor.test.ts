@@ -1,4 +1,4 @@
-import type { TemplateSpec } from "@slicescheduler/gmg";
+import type { TemplateSpec } from "@slicescheduler/templates";
 import { SliceScheduler } from "slicescheduler";
 import { expect, test } from "vitest";
 import type { FetchedTensor, ObservedOperator } from "./index.ts";

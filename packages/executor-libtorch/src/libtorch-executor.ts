@@ -10,7 +10,7 @@ import {
   type Leftovers,
   RealTime,
 } from "@slicescheduler/executor";
-import { type Cluster, compileCluster, roundUpBytes } from "@slicescheduler/gmg";
+import { type Cluster, compileCluster, roundUpBytes } from "@slicescheduler/templates";
 import { Kernels } from "./engine/kernels.ts";
 import { Reports } from "./engine/reports.ts";
 import { Twin } from "./engine/twin.ts";

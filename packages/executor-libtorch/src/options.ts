@@ -1,4 +1,4 @@
-import type { Dtype } from "@slicescheduler/gmg";
+import type { Dtype } from "@slicescheduler/templates";
 import { LibtorchError } from "./programs/errors.ts";
 import type { HostData } from "./programs/host-tensor.ts";
 import type { WeightsSource } from "./weights/types.ts";

@@ -5,7 +5,7 @@ import {
   type ExecutorInstruction,
   type IssuedInput,
 } from "@slicescheduler/executor";
-import type { ClusterSpec, TemplateSpec } from "@slicescheduler/gmg";
+import type { ClusterSpec, TemplateSpec } from "@slicescheduler/templates";
 import type { LibtorchExecutor, Program } from "./index.ts";
 
 const ELEMENT_BYTES = 8;

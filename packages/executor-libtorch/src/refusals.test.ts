@@ -1,5 +1,5 @@
 import { ExecutorError, type ExecutorEvent } from "@slicescheduler/executor";
-import type { TemplateSpec } from "@slicescheduler/gmg";
+import type { TemplateSpec } from "@slicescheduler/templates";
 import { expect, test } from "vitest";
 import { type HostTensor, LibtorchError, libtorchExecutor, type Program } from "./index.ts";
 import { describeNative } from "./native/describe-native.fixture.ts";

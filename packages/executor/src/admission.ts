@@ -1,5 +1,6 @@
 /** Whether an issue can be taken as things stand: what is wrong of it, and what only timing has made impossible. */
-import type { Cluster, ResidencyLedger, Template } from "@slicescheduler/gmg";
+import type { ResidencyLedger } from "@slicescheduler/memory";
+import type { Cluster, Template } from "@slicescheduler/templates";
 import { ExecutorError } from "./errors.ts";
 import type { TransferTable } from "./transfers.ts";
 import type { IssuedInput, IssueInstruction } from "./types.ts";

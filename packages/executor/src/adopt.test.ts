@@ -1,4 +1,5 @@
-import { compileCluster, defineTemplate, GlobalMappingGraph, type OperatorNode } from "@slicescheduler/gmg";
+import { GlobalMappingGraph, type OperatorNode } from "@slicescheduler/gmg";
+import { compileCluster, defineTemplate } from "@slicescheduler/templates";
 import { expect, test } from "vitest";
 import { type ExecutorEvent, presentWork, SimulatedTime, virtualExecutor } from "./index.ts";
 

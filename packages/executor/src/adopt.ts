@@ -1,12 +1,7 @@
 /** What executors have at this moment, read from the graph of the master that issued it. */
-import type {
-  GlobalMappingGraph,
-  GraphSnapshot,
-  LedgerState,
-  OperatorNode,
-  Template,
-  TransferNode,
-} from "@slicescheduler/gmg";
+import type { GlobalMappingGraph, GraphSnapshot, OperatorNode, TransferNode } from "@slicescheduler/gmg";
+import type { LedgerState } from "@slicescheduler/memory";
+import type { Template } from "@slicescheduler/templates";
 import type { TransferState } from "./states.ts";
 import type { ExecutorInstruction, IssueInstruction } from "./types.ts";
 

@@ -1,4 +1,4 @@
-import { compileCluster } from "@slicescheduler/gmg";
+import { compileCluster } from "@slicescheduler/templates";
 import { describe, expect, test } from "vitest";
 import { drain, newCore } from "../test/drain.ts";
 import { cluster, issue, local, output, recv, register, template } from "../test/world.ts";

@@ -1,4 +1,5 @@
-import { type Cluster, MemoryExceededError, ResidencyLedger, type Template } from "@slicescheduler/gmg";
+import { MemoryExceededError, ResidencyLedger } from "@slicescheduler/memory";
+import type { Cluster, Template } from "@slicescheduler/templates";
 import { ActionLine, type ExecutorAction } from "./actions.ts";
 import { checkAdmissible, type Surroundings, whyUnavailable } from "./admission.ts";
 import type { PresentWork } from "./adopt.ts";

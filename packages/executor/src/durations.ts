@@ -1,4 +1,4 @@
-import type { Binding, Cluster, CompiledAccelerator, Template } from "@slicescheduler/gmg";
+import type { Binding, Cluster, CompiledAccelerator, Template } from "@slicescheduler/templates";
 import { ExecutorError } from "./errors.ts";
 import type { IssueInstruction } from "./types.ts";
 

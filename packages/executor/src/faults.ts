@@ -1,4 +1,4 @@
-import type { Cluster } from "@slicescheduler/gmg";
+import type { Cluster } from "@slicescheduler/templates";
 import { checkMessageFaults, type MessageFaults } from "./faults-messages.ts";
 import {
   checkShare,

@@ -1,5 +1,5 @@
 /** What makes an instruction wrong whatever the state: impossible numbers, references to nothing, the same tensor twice. */
-import type { ResidencyLedger } from "@slicescheduler/gmg";
+import type { ResidencyLedger } from "@slicescheduler/memory";
 import { ExecutorError } from "./errors.ts";
 import type { ExecutorInstruction, IssueInstruction } from "./types.ts";
 

@@ -1,4 +1,4 @@
-import { compileCluster } from "@slicescheduler/gmg";
+import { compileCluster } from "@slicescheduler/templates";
 import { describe, expect, test } from "vitest";
 import { cluster, issue, register } from "../test/world.ts";
 import { type ExecutorEvent, type Outage, SimulatedTime, virtualExecutor } from "./index.ts";

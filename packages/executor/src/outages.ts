@@ -1,4 +1,4 @@
-import type { Cluster, CompiledAccelerator } from "@slicescheduler/gmg";
+import type { Cluster, CompiledAccelerator } from "@slicescheduler/templates";
 import { ExecutorError } from "./errors.ts";
 
 /** A time during which a virtual accelerator is absent. */

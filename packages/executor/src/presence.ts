@@ -1,4 +1,4 @@
-import type { Cluster } from "@slicescheduler/gmg";
+import type { Cluster } from "@slicescheduler/templates";
 
 /**
  * Which accelerators are there, and which the master believes to be there. What it says of one is about the accelerator that

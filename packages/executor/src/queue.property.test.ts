@@ -1,4 +1,4 @@
-import { ResidencyLedger } from "@slicescheduler/gmg";
+import { ResidencyLedger } from "@slicescheduler/memory";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { QueueTwin, type TwinOperator } from "../test/queue-twin.ts";

@@ -1,4 +1,4 @@
-import { MemoryExceededError, type ResidencyLedger } from "@slicescheduler/gmg";
+import { MemoryExceededError, type ResidencyLedger } from "@slicescheduler/memory";
 import type { PresentOperator } from "./adopt.ts";
 import { ExecutorError } from "./errors.ts";
 import { checkCounts } from "./recount.ts";

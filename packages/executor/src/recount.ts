@@ -1,4 +1,4 @@
-import type { ResidencyLedger } from "@slicescheduler/gmg";
+import type { ResidencyLedger } from "@slicescheduler/memory";
 import { ExecutorError } from "./errors.ts";
 
 /** Compares what a ledger counts per copy on an accelerator with a recount, by tensor. Throws INVARIANT_BROKEN. */

@@ -1,4 +1,5 @@
-import type { Cluster, ResidencyLedger } from "@slicescheduler/gmg";
+import type { ResidencyLedger } from "@slicescheduler/memory";
+import type { Cluster } from "@slicescheduler/templates";
 import type { Presence } from "./presence.ts";
 import type { AcceleratorQueue } from "./queue.ts";
 import type { QueueState, TransferState } from "./states.ts";

@@ -1,4 +1,4 @@
-import { type Cluster, compileTemplate, type Template, type TemplateSpec } from "@slicescheduler/gmg";
+import { type Cluster, compileTemplate, type Template, type TemplateSpec } from "@slicescheduler/templates";
 import { ExecutorError } from "./errors.ts";
 
 /** The templates that were registered, by name. */

@@ -2,7 +2,7 @@
  * The executor boundary as plain data. The master sends instructions, a backend answers with events; neither side shares
  * objects with the other, so both can travel between processes. The rules are in docs/execution-model.md.
  */
-import type { ClusterSpec, TemplateSpec } from "@slicescheduler/gmg";
+import type { ClusterSpec, TemplateSpec } from "@slicescheduler/templates";
 import type { ExecutorStats } from "./stats.ts";
 
 export interface IssuedInput {

@@ -1,4 +1,4 @@
-import { type Cluster, type CompiledAccelerator, compileCluster } from "@slicescheduler/gmg";
+import { type Cluster, type CompiledAccelerator, compileCluster } from "@slicescheduler/templates";
 import type { ExecutorAction, StartedTransfer } from "./actions.ts";
 import type { PresentWork } from "./adopt.ts";
 import { ExecutorCore } from "./core.ts";

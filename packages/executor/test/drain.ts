@@ -1,4 +1,4 @@
-import { type ClusterSpec, compileCluster } from "@slicescheduler/gmg";
+import { type ClusterSpec, compileCluster } from "@slicescheduler/templates";
 import { ExecutorCore, type ExecutorEvent } from "../src/index.ts";
 import { cluster, register } from "./world.ts";
 

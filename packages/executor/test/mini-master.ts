@@ -1,5 +1,5 @@
 import { Arbiter } from "@slicescheduler/arbitration";
-import { compileCluster } from "@slicescheduler/gmg";
+import { compileCluster } from "@slicescheduler/templates";
 import {
   type Executor,
   type ExecutorEvent,

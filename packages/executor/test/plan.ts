@@ -1,4 +1,4 @@
-import type { ClusterSpec, TemplateSpec } from "@slicescheduler/gmg";
+import type { ClusterSpec, TemplateSpec } from "@slicescheduler/templates";
 import fc from "fast-check";
 import type { ExecutorInstruction, IssueInstruction } from "../src/index.ts";
 

@@ -1,4 +1,4 @@
-import type { ClusterSpec, TemplateSpec } from "@slicescheduler/gmg";
+import type { ClusterSpec, TemplateSpec } from "@slicescheduler/templates";
 import type { ExecutorInstruction, IssuedOutput, IssueInstruction } from "../src/index.ts";
 
 /** Three accelerators of 1000 bytes; the third, far, is linked to the second alone. */

@@ -1,5 +1,4 @@
 /** Accelerators that are lost, come back, join, or are drained. */
-
 import { type AcceleratorIndex, partitionNamed } from "@slicescheduler/templates";
 import { obstacleTo } from "./feasible.ts";
 import type { GraphState } from "./graph-state.ts";

@@ -3,7 +3,6 @@
  * ended its need covers them, and from then on they are counted by themselves, until the last copy in the buffer has gone. A
  * buffer neither shrinks nor goes while any copy is in it, whichever of them that is.
  */
-
 import type { AcceleratorIndex } from "@slicescheduler/templates";
 import type { GraphState } from "./graph-state.ts";
 import type { BufferNode, InstanceNode, TensorNode } from "./nodes.ts";

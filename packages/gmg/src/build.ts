@@ -1,5 +1,4 @@
 /** The nodes of an instance: made in full, linked to what they read, and not yet part of a graph. */
-
 import type { TensorId } from "@slicescheduler/memory";
 import type { Binding } from "@slicescheduler/templates";
 import type { Origin } from "./lineage.ts";

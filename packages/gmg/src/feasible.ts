@@ -1,5 +1,4 @@
 /** Whether a request could be placed, were the accelerators that are there empty but for baseline and weights. */
-
 import type { Shortage } from "@slicescheduler/memory";
 import { type AcceleratorIndex, partitionNamed, type Template } from "@slicescheduler/templates";
 import { SubmissionError } from "./graph-errors.ts";

@@ -2,7 +2,6 @@
  * From what each result was made, kept small, so that results lost with an accelerator can be made again: a done operator forgets its
  * inputs, and an instance that nobody refers to leaves the graph; its origin stays as long as results made from it do.
  */
-
 import type { Template } from "@slicescheduler/templates";
 import type { InstanceNode, TensorNode } from "./nodes.ts";
 import type { InstanceId } from "./types.ts";

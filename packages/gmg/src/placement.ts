@@ -1,5 +1,4 @@
 /** Where an operator may be laid now. */
-
 import { type AcceleratorIndex, partitionNamed } from "@slicescheduler/templates";
 import { missingFrom, usesAvoided } from "./feasible.ts";
 import { type GraphState, isInDoubt, type PlacementOption } from "./graph-state.ts";

@@ -1,5 +1,4 @@
 /** Transfers whose end is overdue: who cannot go on without them. */
-
 import { type CompiledPartition, partitionNamed } from "@slicescheduler/templates";
 import type { InstanceNode, OperatorNode, TransferNode } from "./nodes.ts";
 

@@ -1,5 +1,4 @@
 /** Checks the form of values that came from outside without copying them, so that a table of a million cells is read once. */
-
 import { at, describe, type Faults } from "@slicescheduler/templates/validation";
 import type { Columns } from "./snapshot.ts";
 

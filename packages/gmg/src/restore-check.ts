@@ -1,5 +1,4 @@
 /** What a graph relies on beyond `validateGraph`: that its nodes, its ledger and its counters speak of the same things. */
-
 import type { ResidentCopy } from "@slicescheduler/memory";
 import type { CompiledAccelerator } from "@slicescheduler/templates";
 import { copyOn, type GraphState, nameOf } from "./graph-state.ts";

@@ -1,5 +1,4 @@
 /** A value that came from anywhere → a snapshot of the right form, with its cluster and templates compiled. Meaning is checked later. */
-
 import {
   type Cluster,
   type ClusterSpec,

@@ -1,5 +1,4 @@
 /** Which nodes a snapshot has, and how they are numbered in it. */
-
 import { InvariantBrokenError, type Template } from "@slicescheduler/templates";
 import { type GraphState, nameOf } from "./graph-state.ts";
 import type { Origin } from "./lineage.ts";

@@ -1,5 +1,4 @@
 /** The compact parts that a snapshot is made of, in both directions. */
-
 import type { LedgerState } from "@slicescheduler/memory";
 import type { Cluster, Template } from "@slicescheduler/templates";
 import type { Columns, LedgerRow, Runs, SymbolRow } from "./snapshot.ts";

@@ -3,7 +3,6 @@
  * successors; whatever is born with an operator continues a chain it was passed, the one that fits best. Close to the least on graphs that are
  * narrow, as models are; sound on all.
  */
-
 import type { Template } from "@slicescheduler/templates";
 import { type Cover, CoverBuilder, SHARE_UNITS } from "./cover.ts";
 import type { Descent } from "./cover-descent.ts";

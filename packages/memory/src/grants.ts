@@ -5,7 +5,6 @@
  *
  *   fixed (baseline + weights) + the largest workspace + Σ claims set aside + Σ taken by growing holders ≤ capacity
  */
-
 import type { AcceleratorIndex } from "@slicescheduler/templates";
 import {
   addSparse,

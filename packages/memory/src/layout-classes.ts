@@ -2,7 +2,6 @@
  * Partitions that differ by the names of accelerators alone: what a request needs on one it needs on all of them, accelerator for
  * accelerator. On a cluster of a thousand accelerators a template has hundreds of partitions and a handful of classes.
  */
-
 import { type AcceleratorIndex, type Cluster, partitionNamed, type Template } from "@slicescheduler/templates";
 
 /** How the partitions of a name, one of each template, lie on the cluster. */

@@ -1,4 +1,4 @@
-/** The errors of this package: one base class, a subclass per cause, each with a stable `code` and typed `details`. */
+/** The errors of this package, and the base of those of memory and graph: a subclass per cause, each with a stable `code` and typed `details`. */
 
 /** One thing wrong with a specification, and where: `operators[3].outputs.kv.shape[1]`. */
 export interface Fault {
@@ -6,7 +6,7 @@ export interface Fault {
   readonly message: string;
 }
 
-/** Base of every error this package throws on purpose; match on `code`, not on the message. */
+/** Base of every error that templates, memory and graph throw on purpose; match on `code`, not on the message. */
 export class GmgError extends Error {
   readonly code: string;
   /** The numbers and names of the message, as plain data. */

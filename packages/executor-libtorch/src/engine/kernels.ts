@@ -9,7 +9,7 @@ import {
   type Program as Expression,
   type Template,
   type TemplateSpec,
-} from "@slicescheduler/gmg";
+} from "@slicescheduler/templates";
 import type { NativeAddon } from "../native/addon.ts";
 import type { IssueDetails } from "../native/batch.ts";
 import { LibtorchError, withFaults } from "../programs/errors.ts";

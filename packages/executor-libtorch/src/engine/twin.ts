@@ -7,7 +7,7 @@ import {
   type IssueInstruction,
   type LostWork,
 } from "@slicescheduler/executor";
-import type { Cluster } from "@slicescheduler/gmg";
+import type { Cluster } from "@slicescheduler/templates";
 import { LOG_STRIDE, type NativeEngine } from "../native/addon.ts";
 import { Batch, type IssueDetails } from "../native/batch.ts";
 

@@ -1,5 +1,5 @@
 import { ExecutorError } from "@slicescheduler/executor";
-import type { CompiledOperator } from "@slicescheduler/gmg";
+import type { CompiledOperator } from "@slicescheduler/templates";
 import type { NativeAddon, NativeEngine } from "../native/addon.ts";
 import { LibtorchError, withFaults } from "../programs/errors.ts";
 import type { NativeWeights } from "../programs/native-runtime.ts";

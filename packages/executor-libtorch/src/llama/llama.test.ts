@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { ClusterSpec } from "@slicescheduler/gmg";
+import type { ClusterSpec } from "@slicescheduler/templates";
 import { SliceScheduler } from "slicescheduler";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { libtorchExecutor, runDirect } from "../index.ts";

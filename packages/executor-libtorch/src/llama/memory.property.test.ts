@@ -1,5 +1,5 @@
 import { fc, test } from "@fast-check/vitest";
-import { compileCluster, compileTemplate } from "@slicescheduler/gmg";
+import { compileCluster, compileTemplate } from "@slicescheduler/templates";
 import { expect } from "vitest";
 import { runDirect } from "../direct.ts";
 import { describeNative } from "../native/describe-native.fixture.ts";

@@ -1,4 +1,4 @@
-import type { PartitionSpec } from "@slicescheduler/gmg";
+import type { PartitionSpec } from "@slicescheduler/templates";
 
 /**
  * Pipelines over consecutive accelerators, with operators spread evenly in order: for each size as many disjoint ones as there are accelerators

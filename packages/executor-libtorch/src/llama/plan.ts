@@ -1,4 +1,4 @@
-import { type Dtype, dtypeBytes } from "@slicescheduler/gmg";
+import { type Dtype, dtypeBytes } from "@slicescheduler/templates";
 import { elements, embeddingTensor, headTensors, type LlamaShape, layerTensors, type WeightTensor } from "./shape.ts";
 import { Size } from "./size.ts";
 

@@ -1,4 +1,4 @@
-import { type Dtype, dtypeBytes } from "@slicescheduler/gmg";
+import { type Dtype, dtypeBytes } from "@slicescheduler/templates";
 import type { Argument, Call, Program } from "../programs/types.ts";
 import { largest, Size } from "./size.ts";
 

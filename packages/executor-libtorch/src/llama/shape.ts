@@ -1,4 +1,4 @@
-import type { Dtype } from "@slicescheduler/gmg";
+import type { Dtype } from "@slicescheduler/templates";
 
 /** Sizes of a Llama-like decoder: grouped-query attention, rotary embedding, SwiGLU, no biases. */
 export interface LlamaShape {

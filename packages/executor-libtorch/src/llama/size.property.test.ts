@@ -1,5 +1,5 @@
 import { fc, test } from "@fast-check/vitest";
-import { compileExpression } from "@slicescheduler/gmg";
+import { compileExpression } from "@slicescheduler/templates";
 import { describe, expect } from "vitest";
 import { largest, Size } from "./size.ts";
 

@@ -1,4 +1,4 @@
-import { compileCluster, compileTemplate, type Template, type TemplateSpec } from "@slicescheduler/gmg";
+import { compileCluster, compileTemplate, type Template, type TemplateSpec } from "@slicescheduler/templates";
 import { describe, expect, test } from "vitest";
 import { defineLlama, llamaModel } from "./model.ts";
 import { llamaPartitions } from "./partitions.ts";

@@ -6,7 +6,7 @@ import {
   type OperatorSpec,
   type PartitionSpec,
   type TemplateSpec,
-} from "@slicescheduler/gmg";
+} from "@slicescheduler/templates";
 import type { Program } from "../programs/types.ts";
 import { kvShape, passProgram } from "./pass-program.ts";
 import { dtypeOf, type Group, groupsOf, PASSES, type Pass, weightsOf } from "./plan.ts";

@@ -1,5 +1,5 @@
 import { ExecutorError } from "@slicescheduler/executor";
-import type { Dtype } from "@slicescheduler/gmg";
+import type { Dtype } from "@slicescheduler/templates";
 import type { WeightsSource } from "../weights/types.ts";
 import { dtypeOf, groupsOf, type WeightsUnit, weightsOf } from "./plan.ts";
 import type { LlamaShape } from "./shape.ts";

@@ -1,4 +1,4 @@
-import { DTYPES, type Dtype, dtypeBytes } from "@slicescheduler/gmg";
+import { DTYPES, type Dtype, dtypeBytes } from "@slicescheduler/templates";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { fromNative, type HostTensor, tensorBytes, toNative } from "./host-tensor.ts";

@@ -1,4 +1,4 @@
-import { type Dtype, dtypeBytes, isDtype } from "@slicescheduler/gmg";
+import { type Dtype, dtypeBytes, isDtype } from "@slicescheduler/templates";
 import { LibtorchError } from "./errors.ts";
 import type { NativeHostTensor, NativeTensor } from "./native-runtime.ts";
 

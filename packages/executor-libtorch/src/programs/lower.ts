@@ -1,4 +1,4 @@
-import { compileExpression, type Dimension, type Template, type TensorSpec } from "@slicescheduler/gmg";
+import { compileExpression, type Dimension, type Template, type TensorSpec } from "@slicescheduler/templates";
 import { LibtorchError } from "./errors.ts";
 import type { Argument, Call, Program } from "./types.ts";
 

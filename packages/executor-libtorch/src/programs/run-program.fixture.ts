@@ -5,7 +5,7 @@ import {
   type OperatorSpec,
   type Template,
   type TemplateSpec,
-} from "@slicescheduler/gmg";
+} from "@slicescheduler/templates";
 import { loadAddon } from "../native/addon.ts";
 import { lowerWeights } from "../weights/lower.ts";
 import type { WeightsSource } from "../weights/types.ts";

@@ -1,4 +1,4 @@
-import type { Dtype } from "@slicescheduler/gmg";
+import type { Dtype } from "@slicescheduler/templates";
 
 /**
  * An argument of a call. Numbers become what the schema takes: an integer, a float, a scalar. A list is a list of its items;

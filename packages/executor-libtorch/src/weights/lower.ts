@@ -1,4 +1,4 @@
-import { isDtype } from "@slicescheduler/gmg";
+import { isDtype } from "@slicescheduler/templates";
 import { LibtorchError } from "../programs/errors.ts";
 import type { SeededTensor, WeightsSource } from "./types.ts";
 

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { DTYPES, type Dtype } from "@slicescheduler/gmg";
+import { DTYPES, type Dtype } from "@slicescheduler/templates";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { describeNative } from "../native/describe-native.fixture.ts";

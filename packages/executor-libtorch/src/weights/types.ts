@@ -1,4 +1,4 @@
-import type { Dtype } from "@slicescheduler/gmg";
+import type { Dtype } from "@slicescheduler/templates";
 
 /** A tensor of random numbers, or of one number. */
 export interface SeededTensor {
