@@ -44,16 +44,26 @@ function requireNoObstacle(state: GraphState, request: RequestNode): void {
   throw neverFits(state, `request ${id}`, where, obstacle.lack, { request: id });
 }
 
+/**
+ * Takes an instance into a request that is placed already; without limits, its claim grows. Throws ACCELERATOR_UNAVAILABLE, NEVER_FITS or
+ * CLAIM_TOO_LARGE_NOW, changing nothing.
+ */
+export function joinPlaced(state: GraphState, instance: InstanceNode, partitionName: string): void {
+  requireThere(state, instance, partitionName);
+  requireRoom(state, instance);
+  if (instance.request.limits === null) growClaim(state, instance);
+}
+
 /** Of an instance whose request is placed already. Throws NEVER_FITS. */
-export function requireRoom(state: GraphState, instance: InstanceNode): void {
+function requireRoom(state: GraphState, instance: InstanceNode): void {
   const lack = state.claims.lackWhenAlone(instance);
   if (lack === null) return;
   const where = `on ${instance.request.partition}, where its request lies`;
   throw neverFits(state, `instance ${instance.id}`, where, lack, { instance: instance.id });
 }
 
-/** Grows the claim of a request without limits that is placed already. Throws CLAIM_TOO_LARGE_NOW, changing nothing. */
-export function requireClaim({ claims, cluster }: GraphState, instance: InstanceNode): void {
+/** Of a request without limits that is placed already. Throws CLAIM_TOO_LARGE_NOW. */
+function growClaim({ claims, cluster }: GraphState, instance: InstanceNode): void {
   const lack = claims.growFor(instance);
   if (lack === null) return;
   const { id } = instance.request;
@@ -83,7 +93,7 @@ function neverFits(
 }
 
 /** Of an instance whose request is placed already. Throws ACCELERATOR_UNAVAILABLE when part of the partition is not there. */
-export function requireThere(state: GraphState, { template, request }: InstanceNode, partitionName: string): void {
+function requireThere(state: GraphState, { template, request }: InstanceNode, partitionName: string): void {
   if (request.relocating) return;
   const accelerators = partitionNamed(template, partitionName)?.used ?? [];
   const missing = accelerators.filter((accelerator) => state.availability[accelerator] === "down");

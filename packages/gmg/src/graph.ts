@@ -18,7 +18,7 @@ import {
 } from "./availability.ts";
 import { forgetCopy } from "./buffers.ts";
 import { displaceOperator, unplaceRequest } from "./displace.ts";
-import { requireClaim, requireFeasible, requireRoom, requireThere } from "./feasible.ts";
+import { joinPlaced, requireFeasible } from "./feasible.ts";
 import { Frontier } from "./frontier.ts";
 import { SubmissionError } from "./graph-errors.ts";
 import { hashOf } from "./graph-hash.ts";
@@ -195,9 +195,7 @@ export class GlobalMappingGraph {
     const template = this.template(submission.template);
     const instance = buildInstance(this.#state, template, submission, request, nowNs);
     if (request.partition !== null) {
-      requireThere(this.#state, instance, request.partition);
-      requireRoom(this.#state, instance);
-      if (request.limits === null) requireClaim(this.#state, instance);
+      joinPlaced(this.#state, instance, request.partition);
     } else {
       requireFeasible(this.#state, request, instance);
     }
