@@ -170,6 +170,16 @@ describeNative("the libtorch executor's refusals", () => {
     scheduler.close();
   });
 
+  test("a template that was refused is registered when its program is mended", async () => {
+    const { executor, scheduler, fetched } = world();
+    executor.define("total", { count: { calls: [{ op: "aten::arrange" }], outputs: [0] }, add });
+    expect(codeOf(() => scheduler.register(total))).toBe("UNKNOWN_OPERATOR");
+    executor.define("total", { count });
+    await scheduler.submit(scheduler.register(total), { symbols: { count: 4 } }).done;
+    expect(fetched).toHaveLength(1);
+    scheduler.close();
+  });
+
   test("refuses options that cannot be", () => {
     expect(codeOf(() => libtorchExecutor(null as never))).toBe("INVALID_OPTION");
     expect(codeOf(() => libtorchExecutor({ devices: null as never }))).toBe("INVALID_OPTION");

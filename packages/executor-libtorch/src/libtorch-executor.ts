@@ -10,7 +10,7 @@ import {
   type Leftovers,
   RealTime,
 } from "@slicescheduler/executor";
-import { type Cluster, compileCluster, roundUpBytes } from "@slicescheduler/templates";
+import { type Cluster, compileCluster, roundUpBytes, type TemplateSpec } from "@slicescheduler/templates";
 import { Kernels } from "./engine/kernels.ts";
 import { Reports } from "./engine/reports.ts";
 import { Twin } from "./engine/twin.ts";
@@ -165,6 +165,10 @@ class NativeExecutor implements LibtorchExecutor {
     this.#opened = { context, cluster, engine, twin };
   }
 
+  checkTemplate(template: TemplateSpec): void {
+    this.#compile(this.#running(), template);
+  }
+
   execute(instructions: readonly ExecutorInstruction[]): void {
     const opened = this.#running();
     try {
@@ -242,13 +246,10 @@ class NativeExecutor implements LibtorchExecutor {
 
   /** Compiles programs and loads weights ahead, so that what is issued in the same batch finds them; what fails there, fails at its instruction. */
   #prepared(opened: Opened, instructions: readonly ExecutorInstruction[], execute: () => void): void {
-    const { twin, engine, cluster } = opened;
+    const { twin, engine } = opened;
     for (const [at, instruction] of instructions.entries()) {
       try {
-        if (instruction.type === "registerTemplate")
-          this.#kernels.register(instruction.template, cluster, (program, weights) =>
-            engine.addKernel(program, weights),
-          );
+        if (instruction.type === "registerTemplate") this.#compile(opened, instruction.template);
         else if (instruction.type === "loadWeights" && twin.needsWeights(instruction))
           this.#weights.load(engine, instruction.accelerator, instruction.name, instruction.bytes);
       } catch (error) {
@@ -257,6 +258,10 @@ class NativeExecutor implements LibtorchExecutor {
       }
     }
     execute();
+  }
+
+  #compile({ cluster, engine }: Opened, template: TemplateSpec): void {
+    this.#kernels.register(template, cluster, (program, weights) => engine.addKernel(program, weights));
   }
 
   /** The engine has something to report. */

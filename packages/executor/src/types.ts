@@ -165,6 +165,11 @@ export interface Executor {
    * carried out; what only timing makes impossible is answered by an event instead.
    */
   execute(instructions: readonly ExecutorInstruction[]): void;
+  /**
+   * Throws what `registerTemplate` and `loadWeights` would throw for a template because of what it is. Called before anything is committed to it, so that a
+   * fault can be mended and the template registered under the same name. Changes nothing that `execute` would show.
+   */
+  checkTemplate?(template: TemplateSpec): void;
   /** Its own account of memory and time, where it keeps one. */
   stats?(): ExecutorStats;
   /** Stops everything; no event is delivered afterwards. */

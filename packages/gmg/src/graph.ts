@@ -124,6 +124,10 @@ export class GlobalMappingGraph {
     return template;
   }
 
+  hasTemplate(name: string): boolean {
+    return this.#state.templates.has(name);
+  }
+
   /** Throws UNKNOWN_TEMPLATE. */
   template(name: string): Template {
     const template = this.#state.templates.get(name);

@@ -1,4 +1,4 @@
-import type { Executor, ExecutorEvent } from "@slicescheduler/executor";
+import type { Executor, ExecutorEvent, ExecutorInstruction } from "@slicescheduler/executor";
 import type { GraphSnapshot, TemplateSpec } from "@slicescheduler/gmg";
 import { checkedOptions } from "./check-options.ts";
 import { MasterCore } from "./core.ts";
@@ -36,6 +36,8 @@ export class SliceScheduler extends GuardedEmitter<Notices> {
   readonly #options: SliceSchedulerOptions;
   readonly #priorities: readonly string[];
   readonly #records = new Map<number, InstanceRecord>();
+  /** Of templates that are registered, and that the executor refused in between: what it is still to carry out. */
+  readonly #unloaded = new Map<string, readonly ExecutorInstruction[]>();
   readonly #queue: (ExecutorEvent | TimeEvent)[] = [];
   readonly #notices: Notice[] = [];
   #nextRequest = 0;
@@ -62,11 +64,18 @@ export class SliceScheduler extends GuardedEmitter<Notices> {
     this.#executor.open({ cluster: options.cluster, deliver: (event) => this.#deliver(event) });
   }
 
-  /** Registers a template and loads its weights on every partition. Throws TEMPLATE_INVALID, TEMPLATE_EXISTS, WEIGHTS_MISMATCH, NEVER_FITS. */
+  /**
+   * Registers a template and loads its weights on every partition. Throws TEMPLATE_INVALID, TEMPLATE_EXISTS, WEIGHTS_MISMATCH, NEVER_FITS, and what the
+   * executor throws. Nothing is registered then, except where the executor had begun to load weights: the template keeps its memory,
+   * and the same call made again goes on where that one stopped.
+   */
   register<const Symbols extends string, const Inputs extends string = never, const Outputs extends string = never>(
     template: TemplateSpec<Symbols, Inputs, Outputs>,
   ): TemplateHandle<TemplateSpec<Symbols, Inputs, Outputs>> {
-    this.#ask({ type: "templateRegistered", template });
+    if (!this.#resumesLoading(template)) {
+      if (!this.#closed && !this.#core.graph.hasTemplate(template.name)) this.#executor.checkTemplate?.(template);
+      this.#ask({ type: "templateRegistered", template });
+    }
     return { name: template.name, spec: template };
   }
 
@@ -350,6 +359,15 @@ export class SliceScheduler extends GuardedEmitter<Notices> {
     if (this.#closed) throw new SliceSchedulerError("CLOSED", `the scheduler is closed and takes no ${what}`);
   }
 
+  /** Whether the executor had refused the same template half-way, and takes it now. */
+  #resumesLoading(template: TemplateSpec): boolean {
+    const instructions = this.#unloaded.get(JSON.stringify(template));
+    if (instructions === undefined || this.#closed) return false;
+    this.#executor.execute(instructions);
+    this.#unloaded.delete(JSON.stringify(template));
+    return true;
+  }
+
   /** An event of the executor or of its clock, which may come while another one is being handled: then it waits its turn. */
   #deliver(event: ExecutorEvent | TimeEvent): void {
     if (this.#closed) return;
@@ -373,7 +391,12 @@ export class SliceScheduler extends GuardedEmitter<Notices> {
       this.#hostNs += hostNowNs() - sinceNs;
     this.#record(event, nowNs, onEvent);
     this.#notices.push(...notices);
-    if (instructions.length > 0) this.#executor.execute(instructions);
+    try {
+      if (instructions.length > 0) this.#executor.execute(instructions);
+    } catch (error) {
+      if (event.type === "templateRegistered") this.#unloaded.set(JSON.stringify(event.template), instructions);
+      throw error;
+    }
     this.#armWake(nowNs);
   }
 
