@@ -53,17 +53,17 @@ class Setup {
     },
   });
   readonly scheduler: SliceScheduler;
-  readonly #handles;
+  readonly handles;
 
   constructor(weights: Readonly<Record<string, WeightsSource>>, fetchLogits: boolean) {
     const model = llamaModel({ shape, partitions: llamaPartitions(names, shape.layers), fetchLogits });
     defineLlama(this.executor, model, weights);
     this.scheduler = new SliceScheduler({ cluster, executor: this.executor });
-    this.#handles = registerLlama(this.scheduler, model);
+    this.handles = registerLlama(this.scheduler, model);
   }
 
   generate(options: GenerateOptions): Promise<number[]> {
-    return generate(this.scheduler, this.#handles, this.executor, options);
+    return generate(this.scheduler, this.handles, this.executor, options);
   }
 
   async tokensOf(options: GenerateOptions): Promise<number[]> {
@@ -116,6 +116,42 @@ describeNative("what a model of the family computes on CPU accelerators", () => 
       }),
     );
     setup.scheduler.close();
+  });
+
+  test("a pass over the capacity fails and yields no token, one that fills it does not", async () => {
+    const setup = new Setup(weights, false);
+    const { scheduler, executor, handles } = setup;
+    const prepare = (tokens: number) => (instance: number) =>
+      executor.feed(instance, "prompt", { dtype: "int64", shape: [tokens], data: new BigInt64Array(tokens) });
+    const retain = ["kv", "token"] as const;
+    const prefilled = async (tokens: number, capacity: number) => {
+      const handle = scheduler.submit(handles.prefill, {
+        symbols: { tokens, capacity },
+        retain,
+        prepare: prepare(tokens),
+      });
+      await handle.done;
+      return handle;
+    };
+    const decoded = async (tokens: number, capacity: number) => {
+      const before = await prefilled(tokens, capacity);
+      const inputs = { kv: before.output("kv"), token: before.output("token") };
+      await scheduler.submit(handles.decode, { symbols: { past: tokens, capacity }, inputs }).done;
+    };
+    const extended = async (tokens: number, capacity: number) => {
+      const inputs = { kv: (await prefilled(tokens, capacity)).output("kv") };
+      const symbols = { tokens: 2, past: tokens, capacity };
+      await scheduler.submit(handles.extend, { symbols, inputs, prepare: prepare(2) }).done;
+    };
+    const refusal = expect.objectContaining({ message: expect.stringContaining("OPERATOR_FAILED") });
+    await decoded(4, 5);
+    await extended(4, 6);
+    await expect(prefilled(5, 4)).rejects.toThrow(refusal);
+    await expect(decoded(5, 5)).rejects.toThrow(refusal);
+    await expect(extended(4, 5)).rejects.toThrow(refusal);
+    await expect(extended(5, 5)).rejects.toThrow(refusal);
+    expect(setup.tokens.size).toBe(7); // of the passes that fit
+    scheduler.close();
   });
 
   test("seeds make weights: equal ones the same tokens, others other tokens", async () => {

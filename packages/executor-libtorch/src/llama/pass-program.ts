@@ -73,8 +73,9 @@ function contextOf(builder: ProgramBuilder, shape: LlamaShape, pass: Pass, kv: V
     total,
     ...rotation(builder, shape, pass),
     mask: pass.kind === "decode" ? null : causalMask(builder, shape, pass, total),
-    written: builder.view("aten::slice.Tensor", kv, [3, pass.past, total], [layers, two, heads, pass.tokens, width]),
-    cached: builder.view("aten::slice.Tensor", kv, [3, 0, total], [layers, two, heads, total, width]),
+    // `narrow`, not `slice`: a pass over the capacity fails before it writes, where a slice would be cut short and the token be wrong.
+    written: builder.view("aten::narrow", kv, [3, pass.past, pass.tokens], [layers, two, heads, pass.tokens, width]),
+    cached: builder.view("aten::narrow", kv, [3, 0, total], [layers, two, heads, total, width]),
   };
 }
 
