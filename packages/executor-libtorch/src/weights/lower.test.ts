@@ -1,3 +1,4 @@
+import type { Dtype } from "@slicescheduler/templates";
 import { describe, expect, test } from "vitest";
 import { lowerWeights } from "./lower.ts";
 import type { WeightsSource } from "./types.ts";
@@ -38,6 +39,9 @@ describe("sources of weights in their native form", () => {
     ["an unknown type", { seed: 1, tensors: { w: { shape: [1], dtype: "real" } } }, /"real"/],
     ["a negative std", { seed: 1, tensors: { w: { shape: [1], dtype: "float32", std: -1 } } }, /std -1/],
     ["an infinite fill", { seed: 1, tensors: { w: { shape: [1], dtype: "float32", fill: Infinity } } }, /Infinity/],
+    ["a misspelt source", { safetensor: "f", tensors: {} }, /no field "safetensor".*did you mean "safetensors"/],
+    ["two sources", { safetensors: "f", tensors: {}, seed: 1 }, /no field "seed"/],
+    ["a misspelt field", { seed: 1, tensors: { w: { shape: [1], dtype: "float32", fil: 1 } } }, /did you mean "fill"/],
     ["a path that is none", { safetensors: 3, tensors: {} }, /path/],
     ["a name that is none", { safetensors: "f", tensors: { w: 3 } }, /w comes from is named by a string, got number/],
     ["a script that is none", { scripts: { w: 3 } }, /got number/],
@@ -46,5 +50,28 @@ describe("sources of weights in their native form", () => {
       expect.objectContaining({ code: "WEIGHTS_INVALID" }),
     );
     expect(() => lowerWeights(source as WeightsSource, "it")).toThrow(message);
+  });
+
+  const filled = (dtype: Dtype, fill: number) =>
+    lowerWeights({ seed: 1, tensors: { w: { shape: [1], dtype, fill } } }, "it");
+
+  test.each<[Dtype, readonly number[], readonly number[]]>([
+    ["float64", [1e300], []],
+    ["float32", [3.4028234663852886e38, -1e-300, 0.1], [1e300, -3.5e38]],
+    ["bfloat16", [3.3e38], [3.4e38]],
+    ["float16", [65_504], [65_505, -1e6]],
+    ["float8", [448], [449]],
+    ["int64", [-(2 ** 63), 2 ** 62], [1.5, 2 ** 63]],
+    ["int32", [-(2 ** 31), 2 ** 31 - 1], [2 ** 31, 0.1]],
+    ["int16", [-32_768], [32_768]],
+    ["int8", [-128, 127], [128]],
+    ["uint8", [0, 255], [300, -1]],
+    ["bool", [0, 1], [2, 0.5]],
+  ])("a fill of %s is one of its numbers", (dtype, good, bad) => {
+    for (const fill of good) expect(() => filled(dtype, fill)).not.toThrow();
+    for (const fill of bad)
+      expect(() => filled(dtype, fill)).toThrow(
+        expect.objectContaining({ code: "WEIGHTS_INVALID", message: expect.stringContaining(`${fill}, and`) }),
+      );
   });
 });
