@@ -1,5 +1,6 @@
 import type { Dtype } from "@slicescheduler/templates";
 import { LibtorchError } from "./programs/errors.ts";
+import { unknownField } from "./programs/fields.ts";
 import type { HostData } from "./programs/host-tensor.ts";
 import type { WeightsSource } from "./weights/types.ts";
 
@@ -48,7 +49,7 @@ export interface LibtorchExecutorOptions {
   /** Called for each operator that is done, before that is reported; the same holds for what it throws. The master does not hear of these bytes. */
   readonly onObserved?: (observed: ObservedOperator) => void;
   /**
-   * JavaScript is woken when an accelerator has fewer operators than this that it can start by itself. A whole number from 1 on; the more, the fewer
+   * JavaScript is woken when an accelerator has fewer operators than this that it can start by itself. A whole number from 1 to 2^31 − 1; the more, the fewer
    * wakes. Default 4.
    */
   readonly lookahead?: number;
@@ -56,17 +57,32 @@ export interface LibtorchExecutorOptions {
   readonly reportNs?: number;
 }
 
+const OPTIONS = [
+  ...["devices", "weights", "allowTorchScript", "onFetched", "onObserved", "lookahead", "reportNs"],
+] as const satisfies readonly (keyof LibtorchExecutorOptions)[];
+
+/** The native side counts in 32 bits. */
+const LOOKAHEAD_MAX = 2 ** 31 - 1;
+
 /** Throws INVALID_OPTION. */
 export function checkLibtorchOptions(options: LibtorchExecutorOptions): void {
   checkObject("options is", options);
-  const { devices = {}, weights = {}, lookahead = 4, reportNs = 1_000_000 } = options;
+  const unknown = unknownField(options, OPTIONS);
+  if (unknown !== undefined) invalid(`options: ${unknown}`);
+  const { devices = {}, weights = {}, allowTorchScript = false, lookahead = 4, reportNs = 1_000_000 } = options;
   checkObject("devices is", devices);
   checkObject("weights is", weights);
   for (const [accelerator, device] of Object.entries(devices))
     if (!/^(?:cpu|cuda:\d{1,3})$/.test(device))
       invalid(`devices.${accelerator} is ${JSON.stringify(device)}; it must be "cpu", or "cuda:0" and so on`);
-  if (!Number.isSafeInteger(lookahead) || lookahead < 1)
-    invalid(`lookahead is ${lookahead}; it must be a whole number from 1 on`);
+  // What is true in JavaScript, such as "false", must not let code in.
+  if (typeof allowTorchScript !== "boolean")
+    invalid(`allowTorchScript is a ${typeof allowTorchScript}; it must be true or false`);
+  for (const name of ["onFetched", "onObserved"] as const)
+    if (options[name] !== undefined && typeof options[name] !== "function")
+      invalid(`${name} is ${options[name] === null ? "null" : `a ${typeof options[name]}`}; it must be a function`);
+  if (!Number.isSafeInteger(lookahead) || lookahead < 1 || lookahead > LOOKAHEAD_MAX)
+    invalid(`lookahead is ${lookahead}; it must be a whole number from 1 to ${LOOKAHEAD_MAX}`);
   if (!Number.isSafeInteger(reportNs) || reportNs < 1_000)
     invalid(`reportNs is ${reportNs}; it must be a whole number of nanoseconds from 1000 on`);
 }

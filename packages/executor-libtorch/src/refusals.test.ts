@@ -57,11 +57,32 @@ describeNative("what the executor is given wrongly", () => {
     ["too few data", { ...four, data: new Float32Array(3) }],
     ["shared memory", { ...four, data: new Float32Array(new SharedArrayBuffer(16)) }],
     ["a buffer", { ...four, data: new ArrayBuffer(16) }],
+    ["sizes over 2^53 beside a zero", { ...four, shape: [2 ** 53 - 1, 2 ** 53 - 1, 0], data: new Float32Array(0) }],
+    ["too many dimensions", { ...four, shape: [...new Array(70_000).fill(1), 4] }],
     ["no type", { shape: [4], data: four.data }],
   ])("host data that are %s", (_, tensor) => {
     const { executor } = opened();
     expect(codeOf(() => executor.feed(0, "x", tensor as HostTensor))).toBe("FEED_MISMATCH");
     executor.close();
+  });
+
+  test("a shape is told short", () => {
+    const { executor } = opened();
+    const shape = [...new Array(70_000).fill(1), 4];
+    expect(() => executor.feed(0, "x", { ...four, shape })).toThrow(/^.{1,100}$/);
+    executor.close();
+  });
+
+  test.each<[string, unknown, RegExp]>([
+    ["a misspelt listener", { onFetch: () => {} }, /"onFetch".*did you mean "onFetched"/],
+    ["a misspelt number", { lookAhead: 3 }, /did you mean "lookahead"/],
+    ["a listener that is none", { onFetched: 3 }, /onFetched is a number/],
+    ["no listener", { onObserved: null }, /onObserved is null/],
+    ["a permission in words", { allowTorchScript: "false" }, /allowTorchScript is a string/],
+    ["too far a look", { lookahead: 2 ** 31 }, /lookahead is 2147483648/],
+  ])("options with %s", (_, options, message) => {
+    expect(codeOf(() => libtorchExecutor(options as object))).toBe("INVALID_OPTION");
+    expect(() => libtorchExecutor(options as object)).toThrow(message);
   });
 
   test.each([-5, 1.5, Number.NaN, Infinity, 2 ** 60, "1" as unknown as number])("instance %s", (instance) => {

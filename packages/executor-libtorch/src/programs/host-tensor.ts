@@ -39,19 +39,29 @@ const ARRAYS = {
   bool: Uint8Array,
 } as const satisfies Readonly<Record<Dtype, unknown>>;
 
+/** As many as a template can declare. */
+const RANK_MAX = 16;
+
 /**
- * Checks host data, and gives them in the form that the addon takes. Throws FEED_MISMATCH: no tensor at all, an unknown type, sizes that are no whole numbers, an
+ * Checks host data, and gives them in the form that the addon takes. Throws FEED_MISMATCH: no tensor at all, an unknown type, sizes that are no whole numbers or too many or too large, an
  * array of another type or length, or over shared memory. Linear for `bool` and a widened `int64`, else of constant cost.
  */
 export function toNative(tensor: HostTensor, about: string): NativeHostTensor {
   const { dtype, shape, data } = checked(tensor, about);
   if (!isDtype(dtype)) throw mismatch(`${about} is of the type ${JSON.stringify(dtype)}, which is none of gmg's`);
+  if (shape.length > RANK_MAX)
+    throw mismatch(`${about} has ${shape.length} dimensions, and templates declare at most ${RANK_MAX}`);
   let count = 1;
+  // Without the zeros, for sizes that the native side multiplies before it comes to one.
+  let extent = dtypeBytes(dtype);
   for (const size of shape) {
     if (!Number.isSafeInteger(size) || size < 0)
       throw mismatch(`${about} has the size ${size}, which is no whole number`);
     count *= size;
+    extent *= size === 0 ? 1 : size;
   }
+  if (extent > Number.MAX_SAFE_INTEGER)
+    throw mismatch(`${about} has the shape [${shape.join(", ")}], whose sizes multiply to more than 2^53 bytes`);
   const widened = dtype === "int64" && data instanceof Int32Array ? BigInt64Array.from(data, BigInt) : data;
   const wanted = ARRAYS[dtype];
   if (!(widened instanceof wanted)) {

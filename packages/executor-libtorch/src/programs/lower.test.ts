@@ -81,6 +81,19 @@ describe("programs in their native form", () => {
     ["too few outputs", { outputs: [{ input: 1 }] }, /2 outputs are declared, and the program has 1/],
     ["no calls", { calls: null as unknown as [] }, /both lists/],
     ["a call that is none", { calls: [7 as unknown as Call] }, /call 0 is no object/],
+    [
+      "a misspelt field of a call",
+      { calls: [{ op: "aten::x", kwarg: { alpha: 5 } } as unknown as Call] },
+      /call 0: there is no field "kwarg".*did you mean "kwargs"/,
+    ],
+    ["a field of another kind of call", { calls: [{ fetch: "x", args: [0], results: ["y"] } as Call] }, /"results"/],
+    ["a field that programs do not have", { output: [] } as Partial<Program>, /did you mean "outputs"/],
+    [
+      "an argument that is two things",
+      { calls: [{ op: "aten::x", args: [{ input: 0, weight: "w" } as never] }] },
+      /one thing/,
+    ],
+    ["named arguments in a list", { calls: [{ op: "aten::x", kwargs: [1] as never }] }, /kwargs is no object/],
     ["arguments that are no list", { calls: [{ op: "aten::x", args: {} as unknown as [] }] }, /args is no list/],
   ])("%s is refused", (_, change, message) => {
     const program = { calls: [], outputs: [{ input: 1 }, { input: 0 }], ...change };

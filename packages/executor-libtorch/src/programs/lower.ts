@@ -1,5 +1,6 @@
 import { compileExpression, type Dimension, type Template, type TensorSpec } from "@slicescheduler/templates";
 import { LibtorchError } from "./errors.ts";
+import { unknownField } from "./fields.ts";
 import type { Argument, Call, Program } from "./types.ts";
 
 /** A program in the form that `NativeRuntime.compileProgram` takes. */
@@ -12,9 +13,17 @@ export interface LoweredProgram {
 /** Arguments, calls and results inside one another; lists of lists of lists hardly occur. */
 const DEPTH_MAX = 16;
 
+/** Per kind of call, by the field that tells it. */
+const CALL_FIELDS: Readonly<Record<string, readonly string[]>> = {
+  op: ["op", "args", "kwargs", "results"],
+  feed: ["feed", "results"],
+  fetch: ["fetch", "args"],
+  script: ["script", "method", "args", "results"],
+};
+
 /**
  * Fits a program to an operator of a template: expressions get numbers, feeds and outputs their declared types and shapes, which each run is checked against.
- * Throws PROGRAM_INVALID: an expression that is none, another number of outputs than declared, an input that the operator does not have, a feed that is
+ * Throws PROGRAM_INVALID: an expression that is none, a field that is none, another number of outputs than declared, an input that the operator does not have, a feed that is
  * no external among its inputs. What only LibTorch knows, `compileProgram` checks.
  */
 export function lowerProgram(program: Program, template: Template, operator: number): LoweredProgram {
@@ -42,8 +51,10 @@ class Lowering {
     return [...this.#symbols.keys()];
   }
 
-  program({ calls, outputs }: Program): Lowered {
+  program(program: Program): Lowered {
+    const { calls, outputs } = program;
     const declared = this.#operator.outputs;
+    this.#checkFields(program, ["calls", "outputs"], "in the program");
     if (!Array.isArray(calls) || !Array.isArray(outputs))
       throw this.#invalid("a program has calls and outputs, both lists");
     if (outputs.length !== declared.length) {
@@ -76,6 +87,9 @@ class Lowering {
   #call(call: Call, where: string): Lowered {
     const given: unknown = call;
     if (typeof given !== "object" || given === null) throw this.#invalid(`${where} is no object`);
+    const kind = Object.keys(CALL_FIELDS).find((name) => name in call);
+    // One that is none of them is told by the native side.
+    if (kind !== undefined) this.#checkFields(call, CALL_FIELDS[kind] ?? [], where);
     if ("feed" in call) return this.#feed(call.feed, call.results, where);
     const args = "args" in call ? call.args : undefined;
     if (args !== undefined && !Array.isArray(args)) throw this.#invalid(`${where}: args is no list`);
@@ -84,6 +98,8 @@ class Lowering {
       args: (args ?? []).map((argument: Argument) => this.#argument(argument, where, 0)),
     };
     if ("kwargs" in call && call.kwargs !== undefined) {
+      if (typeof call.kwargs !== "object" || call.kwargs === null || Array.isArray(call.kwargs))
+        throw this.#invalid(`${where}: kwargs is no object of arguments by their names`);
       const named = Object.entries(call.kwargs).map(([name, argument]) => [name, this.#argument(argument, where, 0)]);
       lowered["kwargs"] = Object.fromEntries(named);
     }
@@ -128,9 +144,16 @@ class Lowering {
       return Number.isFinite(argument) && !Object.is(argument, -0) ? argument : special(argument);
     if (typeof argument !== "object" || argument === null) return argument ?? null;
     if (Array.isArray(argument)) return argument.map((item: Argument) => this.#argument(item, where, depth + 1));
+    const fields = Object.keys(argument);
+    if (fields.length > 1) throw this.#invalid(`${where}: an argument is one thing, and here are ${fields.join(", ")}`);
     if (!("symbol" in argument)) return argument;
     if (typeof argument.symbol !== "string") throw this.#invalid(`${where}: a symbol is an expression in text`);
     return this.#symbol(argument.symbol, where);
+  }
+
+  #checkFields(given: object, known: readonly string[], where: string): void {
+    const unknown = unknownField(given, known);
+    if (unknown !== undefined) throw this.#invalid(`${where}: ${unknown}`);
   }
 
   #invalid(message: string, options?: ErrorOptions): LibtorchError {
