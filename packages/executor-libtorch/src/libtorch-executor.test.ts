@@ -1,4 +1,4 @@
-import type { TemplateSpec } from "@slicescheduler/templates";
+import type { OperatorSpec, TemplateSpec } from "@slicescheduler/templates";
 import { SliceScheduler } from "slicescheduler";
 import { expect, test } from "vitest";
 import type { FetchedTensor, ObservedOperator } from "./index.ts";
@@ -119,7 +119,11 @@ describeNative("the libtorch executor's data and memory", () => {
     await Promise.all(handles.map(({ done }) => done));
     const found = fetched.map(({ instance, data }) => [instance, Array.from(data, Number)]);
     expect(found).toEqual(handles.map(({ id }, at) => [id, [[3, 6], [15], [21, 24, 27]][at]]));
-    await expect(scheduler.submit(template, { symbols: { count: 2 } }).done).rejects.toThrow(/FEED_MISSING/);
+    const unfed = (prepare: (instance: number) => void) =>
+      expect(scheduler.submit(template, { symbols: { count: 2 }, prepare }).done).rejects;
+    await unfed(() => {}).toThrow(/FEED_MISSING.*instance 3 has none/);
+    const misnamed = { dtype: "float64", shape: [2], data: new Float64Array(2) } as const;
+    await unfed((instance) => executor.feed(instance, "number", misnamed)).toThrow(/instance 4 has only "number"/);
     scheduler.close();
   });
 
@@ -189,6 +193,48 @@ describeNative("the libtorch executor's refusals", () => {
     expect(codeOf(() => libtorchExecutor({ devices: { left: "tpu:0" as "cpu" } }))).toBe("INVALID_OPTION");
     const executor = libtorchExecutor({ devices: { left: "cuda:99" } });
     expect(codeOf(() => new SliceScheduler({ cluster, executor }))).toBe("DEVICE_UNAVAILABLE");
+  });
+
+  test("weights that lack what a program reads, or have it twice, are refused at registration", () => {
+    const { executor, scheduler } = world();
+    const w = { shape: [4], dtype: "float64", fill: 1 } as const;
+    executor.defineWeights("one", { seed: 1, tensors: { w, bias: w } });
+    executor.defineWeights("two", { seed: 1, tensors: { w } });
+    let number = 0;
+    const register = (tensor: string, weights: Readonly<Record<string, number>>) => {
+      const name = `weighed ${number++}`;
+      const program = {
+        calls: [{ op: "aten::clone", args: [{ weight: tensor }], results: ["n"] }],
+        outputs: [{ value: "n" }],
+      };
+      executor.define(name, { count: program, add });
+      const [first, second] = total.operators as [OperatorSpec, OperatorSpec];
+      scheduler.register({ ...total, name, operators: [{ ...first, weights }, second] });
+    };
+    const refusal = (code: string, text: RegExp) =>
+      expect.objectContaining({ code, message: expect.stringMatching(text) });
+    expect(() => register("wight", { two: 32 })).toThrow(
+      refusal("WEIGHTS_MISSING", /"wight".*"two" has the tensors "w"/),
+    );
+    expect(() => register("bais", { two: 32, one: 64 })).toThrow(refusal("WEIGHTS_MISSING", /did you mean "bias"/));
+    expect(() => register("w", { one: 64, two: 32 })).toThrow(refusal("WEIGHTS_INVALID", /"one", "two" have each/));
+    expect(executor.memory().map(({ usedBytes }) => usedBytes)).toEqual([0, 0]);
+    register("bias", { one: 64, two: 32 });
+    scheduler.close();
+  });
+
+  test("another source for weights that are loaded is refused, the same one is not", () => {
+    const { executor, scheduler } = world();
+    const source = (fill: number) => ({ seed: 1, tensors: { w: { shape: [4], dtype: "float64", fill } } }) as const;
+    const last = source(2);
+    executor.defineWeights("w", source(1));
+    executor.defineWeights("w", last); // nothing has them yet
+    executor.define("total", { count, add });
+    const [first, second] = total.operators as [OperatorSpec, OperatorSpec];
+    scheduler.register({ ...total, operators: [{ ...first, weights: { w: 32 } }, second] });
+    executor.defineWeights("w", last);
+    expect(codeOf(() => executor.defineWeights("w", source(3)))).toBe("WEIGHTS_IN_USE");
+    scheduler.close();
   });
 
   test("weights that take more than is declared are refused", () => {

@@ -7,6 +7,7 @@ import {
   type ExecutorInstruction,
   type ExecutorManifest,
   type ExecutorStats,
+  type IssueInstruction,
   type Leftovers,
   RealTime,
 } from "@slicescheduler/executor";
@@ -41,13 +42,13 @@ export interface DeviceMemory {
 export interface LibtorchExecutor extends Executor {
   /**
    * What the operators of a template compute, by their names. Call it before the template is registered, which then checks them:
-   * PROGRAM_MISSING, PROGRAM_INVALID, UNKNOWN_OPERATOR, WRONG_ARGUMENT, WEIGHTS_MISSING. A later definition of an operator counts when the template is
+   * PROGRAM_MISSING, PROGRAM_INVALID, UNKNOWN_OPERATOR, WRONG_ARGUMENT, WEIGHTS_MISSING, WEIGHTS_INVALID. A later definition of an operator counts when the template is
    * registered after it; a SliceScheduler registers a template once. Throws PROGRAM_INVALID for what is no program at all.
    */
   define(template: string, programs: Readonly<Record<string, Program>>): void;
   /**
-   * Where weights come from that templates name; before a template with them is registered. Throws WEIGHTS_INVALID, FILE_UNREADABLE, FILE_INVALID,
-   * SCRIPT_DENIED.
+   * Where weights come from that templates name; before a template with them is registered. Once they are loaded, only the same source is taken again, and
+   * nothing done. Throws WEIGHTS_INVALID, WEIGHTS_IN_USE, FILE_UNREADABLE, FILE_INVALID, SCRIPT_DENIED.
    */
   defineWeights(name: string, source: WeightsSource): void;
   /**
@@ -101,6 +102,8 @@ class NativeExecutor implements LibtorchExecutor {
   readonly #kernels: Kernels;
   readonly #epochNs: number;
   readonly #reports: Reports;
+  /** Names of the host data of each instance, for messages. */
+  readonly #fed = new Map<number, Set<string>>();
   #opened: Opened | null = null;
   #isClosed: boolean = false;
   #isDelivering: boolean = false;
@@ -160,6 +163,7 @@ class NativeExecutor implements LibtorchExecutor {
       nowNs: () => this.clock.nowNs(),
       details: (issue) => this.#kernels.details(issue),
       weightsNumber: (name) => this.#weights.numberOf(name),
+      hint: (issue, code) => this.#hint(issue, code),
       onDone: (issue, fetched, measured) => this.#reports.add(issue, fetched, measured),
     });
     this.#opened = { context, cluster, engine, twin };
@@ -183,10 +187,14 @@ class NativeExecutor implements LibtorchExecutor {
     checkInstance(instance);
     const native = toNative(tensor, `${JSON.stringify(name)} of instance ${instance}`);
     withFaults(`host data of instance ${instance}`, () => engine.feed(instance, { [name]: native }));
+    const names = this.#fed.get(instance);
+    if (names === undefined) this.#fed.set(instance, new Set([name]));
+    else names.add(name);
   }
 
   unfeed(instance: number): void {
     checkInstance(instance);
+    this.#fed.delete(instance);
     if (!this.#isClosed) this.#need().engine.unfeed(instance);
   }
 
@@ -242,6 +250,14 @@ class NativeExecutor implements LibtorchExecutor {
     this.#isClosed = true;
     this.#opened?.engine.close();
     this.#reports.clear();
+    this.#fed.clear();
+  }
+
+  /** Which host data an instance has, where an operator lacked some. */
+  #hint({ instance }: IssueInstruction, code: string): string {
+    if (code !== "FEED_MISSING") return "";
+    const names = [...(this.#fed.get(instance) ?? [])].map((name) => JSON.stringify(name));
+    return `; instance ${instance} has ${names.length === 0 ? "none" : `only ${names.join(", ")}`}: call executor.feed in prepare`;
   }
 
   /** Compiles programs and loads weights ahead, so that what is issued in the same batch finds them; what fails there, fails at its instruction. */

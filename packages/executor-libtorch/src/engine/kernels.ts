@@ -67,7 +67,7 @@ export class Kernels {
     this.#programs.set(template, { ...this.#programs.get(template), ...programs });
   }
 
-  /** Compiles a template's programs, unless nothing changed since. Throws PROGRAM_MISSING, PROGRAM_INVALID, UNKNOWN_OPERATOR, WRONG_ARGUMENT, WEIGHTS_MISSING, and TEMPLATE_INVALID of the graph. */
+  /** Compiles a template's programs, unless nothing changed since. Throws PROGRAM_MISSING, PROGRAM_INVALID, UNKNOWN_OPERATOR, WRONG_ARGUMENT, WEIGHTS_MISSING, WEIGHTS_INVALID, and TEMPLATE_INVALID of the graph. */
   register(spec: TemplateSpec, cluster: Cluster, addKernel: AddKernel): void {
     const text = JSON.stringify(spec);
     const programs = this.#programs.get(spec.name);
@@ -107,7 +107,8 @@ export class Kernels {
       );
     const { json, symbols } = lowerProgram(program, template, operator.index);
     const compiled = withFaults(about, () => this.#addon.compileProgram(json));
-    this.#weights.check(about, operator, compiled.weightNames);
+    const scripts = program.calls.flatMap((call) => ("script" in call ? [call.script] : []));
+    this.#weights.check(about, operator, compiled.weightNames, scripts);
     const weights = operator.weights.map(({ name }) => this.#weights.numberOf(name));
     const distinct: string[] = [];
     const places = operator.inputs.map((input) => {

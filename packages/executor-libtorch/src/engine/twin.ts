@@ -30,6 +30,8 @@ export interface TwinOptions {
   readonly nowNs: () => number;
   readonly details: (issue: IssueInstruction) => IssueDetails;
   readonly weightsNumber: (name: string) => number;
+  /** Added to the words of the fault that an operator failed with. */
+  readonly hint: (issue: IssueInstruction, code: string) => string;
   /** An operator is done, and handed out so many tensors; its event comes later. `measured` reads what the log says of it, there and then. */
   readonly onDone: (issue: IssueInstruction, fetched: number, measured: () => Measured) => void;
 }
@@ -186,9 +188,9 @@ export class Twin {
       this.#options.onDone(this.#ended(number), this.#log[at + 7] ?? 0, () => this.#measured(at));
       this.core.operatorEnded(number, atNs, first);
     } else if (kind === LOG.failed) {
-      this.#ended(number);
+      const issue = this.#ended(number);
       const [code, message] = this.#options.engine.takeFault(second);
-      const reason = this.#unfit.get(number) ?? `${code}: ${message}`;
+      const reason = this.#unfit.get(number) ?? `${code}: ${message}${this.#options.hint(issue, code)}`;
       this.#unfit.delete(number);
       this.core.operatorFailed(number, atNs, reason, code === "OUT_OF_MEMORY" ? "outOfMemory" : "fault");
     } else if (kind === LOG.moved) this.core.transferEnded(number, atNs, first);

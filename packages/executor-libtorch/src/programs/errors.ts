@@ -23,6 +23,8 @@ export type LibtorchErrorCode =
   /** Weights that are not defined, that lack a tensor, or whose source is wrong in itself. */
   | "WEIGHTS_MISSING"
   | "WEIGHTS_INVALID"
+  /** Another source for weights that are loaded. */
+  | "WEIGHTS_IN_USE"
   /** A file that cannot be read, or is not what its format says. */
   | "FILE_UNREADABLE"
   | "FILE_INVALID"
