@@ -251,3 +251,22 @@ describeNative("the libtorch executor's refusals", () => {
     scheduler.close();
   });
 });
+
+describeNative("closing", () => {
+  test("an executor closed under its scheduler: nothing is heard any more, and closing the scheduler settles what is left", async () => {
+    const { executor, scheduler } = world();
+    executor.define("total", { count, add });
+    const template = scheduler.register(total);
+    executor.rehearse("hold", 0);
+    const outcome = scheduler.submit(template, { symbols: { count: 4 } }).done.then(String, (error) => error.code);
+    let woken = 0;
+    executor.clock.callAt(executor.clock.nowNs(), () => woken++);
+    executor.close();
+    expect(codeOf(() => scheduler.submit(template, { symbols: { count: 4 } }))).toBe("CLOSED");
+    const late = new Promise((resolve) => setTimeout(resolve, 50, "pending"));
+    expect(await Promise.race([outcome, late])).toBe("pending");
+    expect(woken).toBe(0);
+    scheduler.close();
+    expect(await outcome).toBe("CLOSED");
+  });
+});

@@ -129,7 +129,15 @@ class NativeExecutor implements LibtorchExecutor {
     };
     const epochNs = addon.nowNs();
     this.#epochNs = epochNs;
-    this.clock = new RealTime({ nowMs: sinceFirst(() => addon.nowNs(), epochNs) });
+    const time = new RealTime({ nowMs: sinceFirst(() => addon.nowNs(), epochNs) });
+    this.clock = {
+      nowNs: () => time.nowNs(),
+      // A master whose executor was closed under it would be woken to find that out, and throw into the event loop.
+      callAt: (atNs, callback) =>
+        time.callAt(atNs, () => {
+          if (!this.#isClosed) callback();
+        }),
+    };
   }
 
   define(template: string, programs: Readonly<Record<string, Program>>): void {
