@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { defineLlama, llamaModel } from "./model.ts";
 import { llamaPartitions } from "./partitions.ts";
 import type { LlamaShape } from "./shape.ts";
+import type { LlamaOptions } from "./templates.ts";
 import { safetensorsLlamaWeights, seededLlamaWeights } from "./weights.ts";
 
 const shape: LlamaShape = {
@@ -95,6 +96,41 @@ describe("the passes of a model as templates", () => {
     expect(bytes(more)).toBe(bytes(model) + 7000);
   });
 
+  test.each<[string, object, RegExp]>([
+    ["no layers", { layers: 0 }, /shape.layers is 0/],
+    ["layers of which there are too many to name", { layers: 1e9 }, /shape.layers is 1000000000/],
+    ["half a layer", { layers: 1.5 }, /shape.layers is 1.5/],
+    ["a size that is none", { hidden: Number.NaN }, /shape.hidden is NaN/],
+    ["a negative size", { vocabulary: -1 }, /shape.vocabulary is -1/],
+    ["KV heads that do not divide the heads", { kvHeads: 3 }, /heads is 4, no multiple of the 3 kvHeads/],
+    ["more KV heads than heads", { kvHeads: 8 }, /no multiple of the 8/],
+    ["an odd head", { headDim: 15 }, /headDim is 15, which is odd/],
+    ["no wavelength", { ropeTheta: 0 }, /ropeTheta is 0/],
+    ["a negative epsilon", { normEpsilon: -1e-5 }, /normEpsilon is -0.00001/],
+    ["another type", { dtype: "int8" }, /dtype is "int8", none of float32/],
+    ["no name", { name: "" }, /name is ""/],
+    ["a misspelt field", { ropeTeta: 5 }, /"ropeTeta".*did you mean "ropeTheta"/],
+    ["all of it", { layers: 0, heads: 0, ropeTheta: -1 }, /layers.*heads.*ropeTheta/],
+  ])("a shape with %s is refused by whatever takes one", (_, change, message) => {
+    const wrong = { ...shape, ...change };
+    const refusal = expect.objectContaining({ code: "INVALID_OPTION", message: expect.stringMatching(message) });
+    expect(() => llamaModel({ shape: wrong, partitions })).toThrow(refusal);
+    expect(() => seededLlamaWeights(wrong, 1)).toThrow(refusal);
+    expect(() => safetensorsLlamaWeights(wrong, { fileOf: () => "f" })).toThrow(refusal);
+  });
+
+  test.each<[unknown, RegExp]>([
+    [null, /options are null/],
+    [{ partitions }, /shape is undefined/],
+    [{ shape, partitions, layersPerOperators: 2 }, /did you mean "layersPerOperator"/],
+    [{ shape }, /partitions is no list/],
+    [{ shape, partitions, fetchLogits: "yes", layersPerOperator: 0 }, /fetchLogits.*layersPerOperator is 0/],
+  ])("options %# are refused", (options, message) => {
+    expect(() => llamaModel(options as LlamaOptions)).toThrow(
+      expect.objectContaining({ code: "INVALID_OPTION", message: expect.stringMatching(message) }),
+    );
+  });
+
   test("layers per operator divide the layers", () => {
     expect(() => llamaModel({ shape, partitions, layersPerOperator: 3 })).toThrow(
       expect.objectContaining({ code: "INVALID_OPTION" }),
@@ -113,6 +149,15 @@ describe("partitions", () => {
       ["a2+a3", "0011"],
       ["a0+a1+a2+a3", "0123"],
     ]);
+    for (const [operators, sizes] of [
+      [4, [1.5]],
+      [4, [0]],
+      [4, [Number.NaN]],
+      [0, [1]],
+    ] as const)
+      expect(() => llamaPartitions(names, operators, sizes)).toThrow(
+        expect.objectContaining({ code: "INVALID_OPTION" }),
+      );
     expect(llamaPartitions(["x", "y", "z"], 2, [1, 2, 4]).map(({ name }) => name)).toEqual(["x", "y", "z", "x+y"]);
   });
 });

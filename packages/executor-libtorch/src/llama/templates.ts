@@ -1,5 +1,4 @@
 /** One pass of a Llama-like model as a graph template, with the programs of its operators. */
-import { ExecutorError } from "@slicescheduler/executor";
 import {
   type Dimension,
   dtypeBytes,
@@ -8,6 +7,7 @@ import {
   type TemplateSpec,
 } from "@slicescheduler/templates";
 import type { Program } from "../programs/types.ts";
+import { checkLlamaOptions } from "./check.ts";
 import { kvShape, passProgram } from "./pass-program.ts";
 import { dtypeOf, type Group, groupsOf, PASSES, type Pass, weightsOf } from "./plan.ts";
 import type { LlamaShape } from "./shape.ts";
@@ -40,7 +40,8 @@ export type LlamaDecodeSpec = TemplateSpec<"past" | "capacity", "kv" | "token", 
 
 /**
  * Prefill of `tokens` prompt tokens (at least 1), which the host feeds as `prompt`, int64 [tokens]. Outputs: `kv`, the KV cache with room for `capacity`
- * tokens (at least `tokens`), one tensor per operator, and `token`, int64 [1], the token with the largest logit; it is also fetched as `token`.
+ * tokens (at least `tokens`), one tensor per operator, and `token`, int64 [1], the token with the largest logit; it is also fetched as `token`. An instance of more tokens than its
+ * capacity fails with OPERATOR_FAILED. Errors: INVALID_OPTION.
  */
 export function llamaPrefill(options: LlamaOptions): LlamaPass<LlamaPrefillSpec> {
   const { operators, programs, common } = passOf(options, PASSES.prefill);
@@ -52,7 +53,8 @@ export function llamaPrefill(options: LlamaOptions): LlamaPass<LlamaPrefillSpec>
 
 /**
  * Prefill of `tokens` further prompt tokens after `past` that are in the cache, so that a long prompt is worked off in pieces; `past + tokens` is at most
- * `capacity`, which stays what it was. The `token` of a piece before the last one means nothing.
+ * `capacity`, which stays what it was. The `token` of a piece before the last one means nothing. Over the
+ * capacity an instance fails with OPERATOR_FAILED. Errors: INVALID_OPTION.
  */
 export function llamaExtend(options: LlamaOptions): LlamaPass<LlamaExtendSpec> {
   const { operators, programs, common, kv } = passOf(options, PASSES.extend);
@@ -64,7 +66,7 @@ export function llamaExtend(options: LlamaOptions): LlamaPass<LlamaExtendSpec> {
 
 /**
  * One decode step after `past` tokens in the cache, of which there is room for `capacity`, more than `past`. Inputs `kv` and `token` are outputs of the pass
- * before, so that the token never goes by way of the host; the cache is written in place.
+ * before, so that the token never goes by way of the host; the cache is written in place. A full one fails the instance with OPERATOR_FAILED. Errors: INVALID_OPTION.
  */
 export function llamaDecode(options: LlamaOptions): LlamaPass<LlamaDecodeSpec> {
   const { operators, programs, common, kv } = passOf(options, PASSES.decode);
@@ -78,11 +80,8 @@ const tokenTensor = { shape: [1], dtype: "int64" } as const;
 const prompt = { prompt: { shape: ["tokens"], dtype: "int64" } } as const;
 
 function passOf(options: LlamaOptions, pass: Pass) {
+  checkLlamaOptions(options);
   const { shape, layersPerOperator = 1, partitions, fetchLogits = false, extraWorkspaceBytes = 0 } = options;
-  if (!Number.isInteger(layersPerOperator) || layersPerOperator < 1 || shape.layers % layersPerOperator !== 0) {
-    const message = `layersPerOperator is ${layersPerOperator}, and has to be a divisor of the ${shape.layers} layers`;
-    throw new ExecutorError("INVALID_OPTION", message);
-  }
   const groups = groupsOf(shape, layersPerOperator);
   const built = groups.map((group) => ({ group, ...passProgram({ shape, group, pass, fetchLogits }) }));
   const whole = (own: string) => (extraWorkspaceBytes === 0 ? own : `${own} + ${extraWorkspaceBytes}`);

@@ -1,19 +1,19 @@
-import { ExecutorError } from "@slicescheduler/executor";
 import type { Dtype } from "@slicescheduler/templates";
+import { LibtorchError } from "../programs/errors.ts";
 import type { WeightsSource } from "../weights/types.ts";
+import { checkShape } from "./check.ts";
 import { dtypeOf, groupsOf, type WeightsUnit, weightsOf } from "./plan.ts";
 import type { LlamaShape } from "./shape.ts";
 
 /**
  * Random weights for a model of that shape: equal seeds make equal weights. Matrices have a standard deviation of 1 ÷ √inputs, so that activations neither grow
- * nor vanish; norms are 1.
+ * nor vanish; norms are 1. Errors: INVALID_OPTION.
  * @returns By the names that the templates declare.
  */
 export function seededLlamaWeights(shape: LlamaShape, seed: number): Record<string, WeightsSource> {
-  const dtype = dtypeOf(shape);
   return sources(shape, ({ tensors }, index) => ({
     seed: seed * 65_536 + index,
-    tensors: Object.fromEntries(tensors.map(({ name, shape: sizes }) => [name, drawn(sizes, dtype)])),
+    tensors: Object.fromEntries(tensors.map(({ name, shape: sizes }) => [name, drawn(sizes, dtypeOf(shape))])),
   }));
 }
 
@@ -34,7 +34,7 @@ export interface LlamaCheckpoint {
 }
 
 /**
- * Weights of a checkpoint. Errors: INVALID_OPTION where a layer is spread over several files.
+ * Weights of a checkpoint. Errors: INVALID_OPTION, also where a layer is spread over several files.
  * @returns By the names that the templates declare.
  */
 export function safetensorsLlamaWeights(shape: LlamaShape, checkpoint: LlamaCheckpoint): Record<string, WeightsSource> {
@@ -44,7 +44,7 @@ export function safetensorsLlamaWeights(shape: LlamaShape, checkpoint: LlamaChec
     const [file] = files;
     if (file === undefined || files.length > 1) {
       const message = `the weights ${JSON.stringify(name)} are spread over ${files.join(", ")}; put those of a layer into one file`;
-      throw new ExecutorError("INVALID_OPTION", message);
+      throw new LibtorchError("INVALID_OPTION", message);
     }
     return { safetensors: file, tensors: Object.fromEntries(tensors.map((it) => [it.name, nameOf(it.name)])) };
   });
@@ -54,6 +54,7 @@ function sources(
   shape: LlamaShape,
   sourceOf: (unit: WeightsUnit, index: number) => WeightsSource,
 ): Record<string, WeightsSource> {
+  checkShape(shape);
   const units = groupsOf(shape, 1).flatMap((group) => weightsOf(shape, group));
   return Object.fromEntries(units.map((unit, index) => [unit.name, sourceOf(unit, index)]));
 }
