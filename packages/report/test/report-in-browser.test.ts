@@ -95,14 +95,60 @@ describe.skipIf(!hasBrowser)("the report in a browser (skipped where no Chromium
     expect(await page.locator(".tip").textContent()).toContain("acceleratora0");
   });
 
-  test.each(["light", "dark"] as const)("axe finds nothing serious in the %s theme", async (colorScheme) => {
-    const { page } = await browser.open(reportOf(usual), { colorScheme, bypassCSP: true });
-    await page.evaluate("for (const fold of document.querySelectorAll('details')) fold.open = true");
-    await page.evaluate(axe);
-    const { violations } = await page.evaluate<AxeResults>("axe.run()");
-    const found = violations.map(({ id, impact, nodes }) => `${impact} ${id}: ${nodes[0]?.html}`);
-    expect(found.filter((it) => /^(serious|critical)/.test(it))).toEqual([]);
+  test("zooming and moving by keys is told, once it has come to rest", async () => {
+    const { page } = await browser.open(reportOf(usual));
+    const words = page.locator("[data-range-words]");
+    expect([await words.textContent(), await words.getAttribute("role")]).toEqual(["", "status"]);
+    await page.locator('[data-panel="0"] canvas').first().focus();
+    await page.evaluate(
+      "window.told = []; new MutationObserver(() => told.push(1)).observe(document.querySelector('[data-range-words]'), { childList: true })",
+    );
+    for (const key of ["+", "+", "ArrowRight"]) await page.keyboard.press(key);
+    await expect.poll(() => words.textContent()).toMatch(/^Shown: .+ from .+\.$/);
+    expect(await words.textContent()).toBe(`Shown: ${await rangeOf(page)}.`);
+    await page.keyboard.press("0");
+    await expect.poll(() => words.textContent()).toMatch(/^Shown: the whole run, .+\.$/);
+    expect(await page.evaluate<number[]>("window.told")).toHaveLength(2);
   });
+
+  test("decisions with a choice are found; one sentence of each is told, not its table", async () => {
+    const candidate = { scoreNs: 2e9, leastNs: null, movedBytes: 0, shortage: null, outOfMemory: null };
+    const decisions = [1, 1, 2, 1, 3].map((count, round) => ({
+      round,
+      atNs: round * 1e8,
+      instance: round as never,
+      operators: [0],
+      partition: "p0",
+      candidates: Array.from({ length: count }, (_, i) => ({ ...candidate, partition: `p${i}` })),
+    }));
+    const record = madeRecord({ endNs: 1e9, decisions });
+    const { page } = await browser.open(htmlReport({ title: "T", policies: [{ name: "p", record }] }));
+    const words = page.locator("[data-decision-words]");
+    expect(await words.textContent()).toMatch(/^Decision 1 of 5\. At .*the only partition there was\.$/);
+    await page.getByLabel("Which").selectOption("with a choice");
+    expect(await words.textContent()).toBe(
+      "Decision 1 of 2. At 0.200 s, round 2: instance 2, 1 operator went to p0, one of 2 partitions.",
+    );
+    await page.getByRole("button", { name: "Decision after" }).click();
+    expect(await words.textContent()).toMatch(/^Decision 2 of 2\. .*one of 3 partitions\.$/);
+    expect(await page.locator("#decisions :is([aria-live], [role=status], output)").count()).toBe(1);
+    expect(await words.locator("table").count()).toBe(0);
+    await page.getByLabel("Which").selectOption("with a rejected partition");
+    expect(await words.textContent()).toBe("There is no such decision.");
+    expect(await page.locator(".candidates").count()).toBe(0);
+  });
+
+  test.each(["light", "dark"] as const)(
+    "axe finds nothing serious, and no landmark of the name of another, in the %s theme",
+    async (colorScheme) => {
+      const { page } = await browser.open(reportOf(usual), { colorScheme, bypassCSP: true });
+      await page.evaluate("for (const fold of document.querySelectorAll('details')) fold.open = true");
+      await page.evaluate(axe);
+      const { violations } = await page.evaluate<AxeResults>("axe.run()");
+      const found = violations.map(({ id, impact, nodes }) => `${impact} ${id}: ${nodes[0]?.html}`);
+      expect(found.filter((it) => /^(serious|critical)|landmark-unique/.test(it))).toEqual([]);
+    },
+  );
 
   test("the reader's theme overrides the system's, and the charts are drawn for it", async () => {
     const { page } = await browser.open(reportOf(usual), { colorScheme: "light" });
@@ -115,7 +161,7 @@ describe.skipIf(!hasBrowser)("the report in a browser (skipped where no Chromium
     expect(await background()).toBe(before[0]);
   });
 
-  test("names from a run are shown as they are", async () => {
+  test("names from a run are shown as they are, but for what cannot be seen", async () => {
     const hostile = `"><img src=x onerror="document.title='run'"></script><script>document.title='run'</script>\u202e`;
     const record = madeRecord({
       accelerators: [hostile, "a1"],
@@ -134,8 +180,12 @@ describe.skipIf(!hasBrowser)("the report in a browser (skipped where no Chromium
     await page.locator('[data-panel="0"] canvas').first().focus();
     await page.keyboard.press("ArrowDown");
     await page.keyboard.press(".");
-    await expect.poll(() => page.locator("[data-inspector] b").textContent()).toBe(hostile);
-    expect(await page.locator("[data-legend]").textContent()).toContain(hostile);
+    const shown = hostile.replace("\u202e", "\\u202e");
+    await expect.poll(() => page.locator("[data-inspector] b").textContent()).toBe(shown);
+    expect(await page.locator("[data-legend]").textContent()).toContain(shown);
+    // Scripts aside, which are not shown.
+    await page.evaluate("for (const script of document.querySelectorAll('script')) script.remove()");
+    expect(await page.content()).not.toContain("\u202e");
     expect(await page.title()).toBe("Safe");
     expect(await page.locator("img").count()).toBe(0);
     expect(troubles).toEqual([]);
@@ -180,7 +230,9 @@ describe.skipIf(!hasBrowser)("the report in a browser (skipped where no Chromium
     const heights = await Promise.all([1, 2].map(async (row) => (await rows.nth(row).boundingBox())?.height ?? 0));
     expect(heights[0]).toBeLessThan(heights[1] ?? 0);
     expect(heights[0]).toBeLessThan(100);
-    expect(await page.locator("[data-decision] p").textContent()).toMatch(/^At 0\.500 s, round 0: /);
+    expect(await page.locator("[data-decision-words]").textContent()).toMatch(
+      /^Decision 1 of 1\. At 0\.500 s, round 0: /,
+    );
   });
 
   test("prints as pages, in the colours of paper", async () => {

@@ -1,5 +1,6 @@
 /** Blocks of the page: base64 of deflated columns, inflated by the browser itself. */
 import { type Packed, unpack } from "../shared/columns.ts";
+import { visible } from "../shared/visible.ts";
 
 /** @param id of the element. Rejects when the block is not there or broken. */
 export async function readBlock<Meta>(id: string): Promise<Packed<Meta>> {
@@ -9,7 +10,13 @@ export async function readBlock<Meta>(id: string): Promise<Packed<Meta>> {
   // The text is as large as all else together and is needed no more.
   element.remove();
   const inflated = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
-  return unpack<Meta>(new Uint8Array(await new Response(inflated).arrayBuffer()));
+  const { meta, columns } = unpack<Meta>(new Uint8Array(await new Response(inflated).arrayBuffer()));
+  return { meta: withVisibleTexts(meta), columns };
+}
+
+/** Here, once, so that no legend, label or canvas can forget it. */
+function withVisibleTexts<Value>(value: Value): Value {
+  return JSON.parse(JSON.stringify(value), (_, part: unknown) => (typeof part === "string" ? visible(part) : part));
 }
 
 function bytesOf(base64: string): Uint8Array<ArrayBuffer> {

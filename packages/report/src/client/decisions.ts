@@ -7,6 +7,7 @@ export class DecisionPager {
   readonly #byPolicy = new Map<number, DecisionsMeta>();
   readonly #policy = find("[data-decision-policy]", HTMLSelectElement);
   readonly #filter = find("[data-decision-filter]", HTMLSelectElement);
+  readonly #words = find("[data-decision-words]", HTMLElement);
   readonly #place = find("[data-decision]", HTMLElement);
   readonly #position = find("[data-decision-position]", HTMLElement);
   readonly #spanNs: number;
@@ -35,31 +36,41 @@ export class DecisionPager {
 
   #show(): void {
     const decisions = this.#byPolicy.get(Number(this.#policy.value))?.shown ?? [];
-    const isWanted = (it: DecisionMeta): boolean =>
-      this.#filter.value === "all" || it.candidates.some(({ verdict }) => verdict === "rejected");
-    const list = decisions.filter(isWanted);
+    const list = decisions.filter(filters[this.#filter.value] ?? (() => true));
     // Round and round.
     this.#at = list.length === 0 ? 0 : (this.#at + list.length) % list.length;
     const decision = list[this.#at];
     this.#position.textContent = decision === undefined ? "none" : `${this.#at + 1} of ${formatCount(list.length)}`;
-    this.#place.replaceChildren(...(decision === undefined ? [nothing()] : decisionElements(decision, this.#spanNs)));
+    if (decision === undefined) {
+      this.#words.textContent = "There is no such decision.";
+      this.#place.replaceChildren();
+    } else {
+      const which = `Decision ${this.#at + 1} of ${formatCount(list.length)}. `;
+      const unseen = create("span", { className: "unseen", textContent: which });
+      this.#words.replaceChildren(unseen, ...sentence(decision, this.#spanNs));
+      this.#place.replaceChildren(candidateTable(decision));
+    }
   }
 }
 
-function nothing(): HTMLElement {
-  return create("p", { className: "note", textContent: "There is no such decision." });
-}
+const filters: Readonly<Record<string, (decision: DecisionMeta) => boolean>> = {
+  choice: ({ candidates }) => candidates.length > 1,
+  rejecting: ({ candidates }) => candidates.some(({ verdict }) => verdict === "rejected"),
+};
 
-function decisionElements(decision: DecisionMeta, spanNs: number): HTMLElement[] {
+/** All that is announced: the table is there to be read by who wants it. */
+function sentence(decision: DecisionMeta, spanNs: number): (Node | string)[] {
   const { atNs, round, instance, batch, partition, candidates } = decision;
-  const lead = create("p");
-  lead.append(
+  return [
     `At ${formatTime(atNs, 1e6, spanNs)}, round ${formatCount(round)}: instance ${instance}, `,
     nameElement(batch),
     " went to ",
     create("b", {}, nameElement(partition)),
     candidates.length === 1 ? ", the only partition there was." : `, one of ${candidates.length} partitions.`,
-  );
+  ];
+}
+
+function candidateTable({ candidates }: DecisionMeta): HTMLElement {
   const head = create("tr");
   for (const title of titles) {
     const cell = create("th", { textContent: title, className: title === "Why not" ? "words" : "" });
@@ -74,7 +85,7 @@ function decisionElements(decision: DecisionMeta, spanNs: number): HTMLElement[]
   scroll.setAttribute("role", "region");
   scroll.setAttribute("aria-label", "Candidates of the decision");
   keepRoles(table);
-  return [lead, scroll];
+  return scroll;
 }
 
 const titles = ["Partition", "Verdict", "Predicted completion", "Bytes to move", "Why not"];

@@ -47,6 +47,22 @@ test("every candidate has its verdict, and why", () => {
   ]);
 });
 
+test("of few decisions with a choice among many without, those are shown; all of a few decisions are", () => {
+  const decisions = Array.from({ length: 2000 }, (_, round) =>
+    decision(
+      round,
+      ["pair0", ...(round % 100 === 7 ? ["pair1"] : [])].map((it) => candidate(it)),
+    ),
+  );
+  const { shown } = decisionsMeta(madeRecord({ endNs: 2e9, decisions }));
+  expect(shown).toHaveLength(shownDecisionsMax);
+  expect(shown.filter((it) => it.candidates.length > 1)).toHaveLength(20);
+  const choices = decisions.map((it) => ({ ...it, candidates: [candidate("pair0"), candidate("pair1")] }));
+  expect(decisionsMeta(madeRecord({ endNs: 2e9, decisions: choices })).shown).toHaveLength(shownDecisionsMax);
+  const few = decisionsMeta(madeRecord({ endNs: 2e9, decisions: choices.slice(0, 130) })).shown;
+  expect(few.map(({ round }) => round)).toEqual(choices.slice(0, 130).map(({ round }) => round));
+});
+
 test("of many decisions those are shown that rejected something, up to half, and others spread over the run", () => {
   const shortage = { accelerator: "a4", neededBytes: 4e9, availableBytes: 1e9, cause: "order" as const };
   const decisions = Array.from({ length: 2000 }, (_, round) =>

@@ -10,15 +10,22 @@ type Candidate = Decision["candidates"][number];
 export const shownDecisionsMax = 200;
 const namesMax = 4;
 
-/** Those that rejected a candidate first, up to half; the others spread evenly. In order of their rounds. */
+/** Those that rejected a candidate first, up to half; then those with a choice, up to half of the rest; each spread evenly. In order of their rounds. */
 export function decisionsMeta(record: RunRecord): DecisionsMeta {
   const { kept, seen, rejectingSeen } = record.decisions;
   const rejecting = evenly(kept.filter(isRejecting), shownDecisionsMax / 2);
-  const others = evenly(
-    kept.filter((decision) => !isRejecting(decision)),
-    shownDecisionsMax - rejecting.length,
+  const others = kept.filter((decision) => !isRejecting(decision));
+  const left = shownDecisionsMax - rejecting.length;
+  const choices = evenly(
+    others.filter(({ candidates }) => candidates.length > 1),
+    Math.floor(left / 2),
   );
-  const chosen = [...rejecting, ...others].sort((a, b) => a.round - b.round || a.atNs - b.atNs);
+  const isTaken = new Set(choices);
+  const rest = evenly(
+    others.filter((decision) => !isTaken.has(decision)),
+    left - choices.length,
+  );
+  const chosen = [...rejecting, ...choices, ...rest].sort((a, b) => a.round - b.round || a.atNs - b.atNs);
   const names = batchNames(record, new Set(chosen.map((decision) => decision.round)));
   return { seen, rejectingSeen, shown: chosen.map((decision) => decisionMeta(record, decision, names)) };
 }

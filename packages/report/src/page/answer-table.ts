@@ -8,7 +8,7 @@ export function answerTable({ figures, differences }: Comparison): Markup {
   const windows = new Set(figures.map((it) => formatNs(it.windowNs)));
   const slos = new Set(figures.map((it) => it.slo?.ttftMs ?? null));
   const over = windows.size === 1 ? `the window of ${[...windows][0]}` : "the window of each";
-  const caption = `Rates and shares over ${over}. Latencies of the most urgent class, queueing included.${sloWords(figures)}`;
+  const caption = `Rates and shares over ${over}. Latencies of the most urgent class, queueing included.${sloWords(figures)}${tpotWords(figures)}`;
   const own: Column<Figures>[] = [
     ...(windows.size > 1 ? [{ title: "Window", cell: (it: Figures) => formatNs(it.windowNs) }] : []),
     ...(slos.size > 1
@@ -25,6 +25,10 @@ function sloWords(figures: readonly Figures[]): string {
   if (slos.size === 0) return "";
   const words = [...slos.values()].map(({ ttftMs, source }) => `${formatNs(ttftMs * 1e6)} (${source})`);
   return ` SLO: a time to first token (TTFT) below ${words.join(", or ")}.`;
+}
+
+function tpotWords(figures: readonly Figures[]): string {
+  return figures.some(({ tpotMs }) => tpotMs !== null) ? " TPOT: the time per output token after the first." : "";
 }
 
 interface FigureColumn extends Column<Figures> {
@@ -73,6 +77,11 @@ function columns(most: number): FigureColumn[] {
       "TPOT p90",
       (it) => ms(it.tpotMs?.p90),
       (it) => less(it.tpotMs?.p90),
+    ),
+    column(
+      "TPOT p99",
+      (it) => ms(it.tpotMs?.p99),
+      (it) => less(it.tpotMs?.p99),
     ),
     column(
       "Busy",

@@ -50,6 +50,22 @@ test("the policy that serves the most, by how much, and what that costs", () => 
   );
 });
 
+test("the cost in single tokens is told beside the gain, where there is one", () => {
+  const tpot = (p99: number): Partial<Figures> => ({ tpotMs: { p50: 40, p90: 42, p99 } });
+  const a = figures("a", 1, { sloAttainment: 0.9, ...tpot(42.4) });
+  const cost = " Its cost: a p99 time per output token of 327 ms, where a has 42.4 ms.";
+  expect(sentence([a, figures("b", 1.5, { sloAttainment: 1, ...tpot(326.8) })])).toBe(
+    `b serves 1.5 requests/s, ×1.50 as many as a, the next best. It meets the SLO for 100.0 % of the most urgent requests, more than any other (a for 90.0 %).${cost}`,
+  );
+  expect(sentence([a, figures("b", 1, { ttftMs: { p50: 1, p90: 50, p99: 90 }, ...tpot(326.8) })])).toContain(
+    `a p90 time to first token of 50 ms.${cost}`,
+  );
+  expect(sentence([a, figures("b", 1.5, tpot(43))])).not.toContain("cost");
+  expect(sentence([a, figures("b", 1.5)])).not.toContain("cost");
+  expect(answerTable({ figures: [a], differences: [] }).text).toMatch(/TPOT: the time per output token.*TPOT p99/s);
+  expect(answerTable({ figures: [figures("a", 1)], differences: [] }).text).not.toContain("TPOT:");
+});
+
 test("policies that serve the same are told apart by their latency", () => {
   const quick = { ttftMs: { p50: 1, p90: 50, p99: 90 } };
   expect(sentence([figures("a", 1), figures("b", 1.001, quick), figures("c", 0.5)])).toBe(

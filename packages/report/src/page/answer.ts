@@ -6,6 +6,8 @@ import { html, type Markup, name, type Part } from "./html.ts";
 /** Rates closer than this are called equal, and attainments closer than a point. */
 const equalWithin = 0.005;
 const attainmentWithin = 0.01;
+/** Of the p99 time per output token: more above the least is a cost to be told. */
+const costWithin = 0.05;
 
 /** Who serves the most by how much, and what that costs in latency. */
 export function answerSentence({ differences, figures }: Comparison): Markup {
@@ -22,7 +24,7 @@ export function answerSentence({ differences, figures }: Comparison): Markup {
     ratio === null
       ? html`${who(first)} serves ${strong(rate)}; no other policy completes any.`
       : html`${who(first)} serves ${strong(rate)}, ${strong(times(ratio))} as many as ${who(second)}, the next best.`;
-  return html`${lead} ${latency(first, figures)}`;
+  return html`${lead} ${latency(first, figures)}${cost(first, figures)}`;
 }
 
 /** None is better or worse than what did something else. */
@@ -49,7 +51,16 @@ function even(ranked: readonly Figures[]): Markup {
   const quick = [...equal].sort((a, b) => (a.ttftMs?.p90 ?? Infinity) - (b.ttftMs?.p90 ?? Infinity))[0];
   const lead = html`${names} serve the same, ${strong(`${formatNumber(best)} requests/s`)}.`;
   if (quick?.ttftMs == null) return lead;
-  return html`${lead} ${who(quick)} is the quickest of them: a p90 time to first token of ${strong(formatNs(quick.ttftMs.p90 * 1e6))}.`;
+  const its = html`${who(quick)} is the quickest of them: a p90 time to first token of ${strong(formatNs(quick.ttftMs.p90 * 1e6))}.`;
+  return html`${lead} ${its}${cost(quick, ranked)}`;
+}
+
+/** What is gained in requests and first tokens may be paid for by single tokens that come late. */
+function cost(of: Figures, figures: readonly Figures[]): Part {
+  const p99 = (it: Figures): number => it.tpotMs?.p99 ?? Number.POSITIVE_INFINITY;
+  const least = figures.reduce((a, b) => (p99(b) < p99(a) ? b : a));
+  if (of.tpotMs === null || p99(of) <= p99(least) * (1 + costWithin)) return "";
+  return html` Its cost: a p99 time per output token of ${strong(formatNs(p99(of) * 1e6))}, where ${who(least)} has ${formatNs(p99(least) * 1e6)}.`;
 }
 
 function latency(first: Figures, figures: readonly Figures[]): Part {

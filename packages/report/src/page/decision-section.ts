@@ -13,7 +13,7 @@ export function decisionSection(runs: readonly Run[]): Markup {
   const rows = runs.map(({ policy, record }) => ({ name: policy.name, ...record.decisions }));
   return html`<section aria-labelledby="decisions-title" id="decisions">
 <h2 id="decisions-title">Why it was placed there</h2>
-<p class="lead">A decision lays a batch of operators on one of several partitions: the one on which it is predicted to be completed first, of those with the memory for it. Shown are up to ${shownDecisionsMax} decisions of each policy, spread over the run; up to half of them rejected a partition for want of memory.</p>
+<p class="lead">A decision lays a batch of operators on one of several partitions: the one on which it is predicted to be completed first, of those with the memory for it. Shown are up to ${shownDecisionsMax} decisions of each policy, spread over the run: up to half of them rejected a partition for want of memory, up to half of the rest had a choice.</p>
 ${table("Number of decisions", "Decisions made", "Policy", rows, (row) => row.name, [
   { title: "Decisions", cell: (row) => formatCount(row.seen) },
   { title: "That rejected a partition", cell: (row) => formatCount(row.rejectingSeen) },
@@ -22,10 +22,11 @@ ${table("Number of decisions", "Decisions made", "Policy", rows, (row) => row.na
 <label>Policy <select data-decision-policy>${policies}</select></label>
 <label>Which <select data-decision-filter>${options([
     ["all", "all that are shown"],
+    ["choice", "with a choice"],
     ["rejecting", "with a rejected partition"],
   ])}</select></label>
-<div class="group" role="group" aria-label="Decision shown"><button type="button" data-decision-step="-1" aria-label="Decision before">←</button><output data-decision-position></output><button type="button" data-decision-step="1" aria-label="Decision after">→</button></div>
-</div><div data-decision aria-live="polite"></div></div>
+<div class="group" role="group" aria-label="Decision shown"><button type="button" data-decision-step="-1" aria-label="Decision before">←</button><span class="range" data-decision-position></span><button type="button" data-decision-step="1" aria-label="Decision after">→</button></div>
+</div><p data-decision-words role="status"></p><div data-decision></div></div>
 </section>`;
 }
 

@@ -38,8 +38,8 @@ export function idleSection(runs: readonly Run[]): Markup {
     const totalMs = idleMs.reduce((a, b) => a + b, 0);
     return { name: policy.name, idleMs, share: totalMs / ((windowNs / 1e6) * Math.max(1, record.accelerators.length)) };
   });
-  return html`<section aria-labelledby="idle-title" id="idle">
-<h2 id="idle-title">What was left idle</h2>
+  return html`<section aria-labelledby="slices-title" id="idle">
+<h2 id="slices-title">What was left idle</h2>
 ${figure({
   id: "idle",
   title: "Idle slices",

@@ -1,3 +1,5 @@
+import { visible } from "../shared/visible.ts";
+
 /** HTML in which every value is escaped unless it is `Markup` already: there is no other way to put text on the page. */
 export class Markup {
   readonly text: string;
@@ -31,7 +33,7 @@ const entities: Readonly<Record<string, string>> = {
 };
 
 function escaped(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => entities[character] ?? "");
+  return visible(text).replace(/[&<>"']/g, (character) => entities[character] ?? "");
 }
 
 /** A name from a run: set apart, so that letters of another direction do not turn what follows. */

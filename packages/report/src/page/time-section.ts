@@ -33,8 +33,8 @@ function toolbar(): Markup {
     ["class", "priority class"],
     ["operator", "operator"],
   ])}</select></label>
-<output class="range" data-range></output>
-</div>`;
+<span class="range" data-range></span>
+</div><p class="unseen" data-range-words role="status"></p>`;
 }
 
 function panel({ policy, record }: Run, index: number): Markup {

@@ -22,6 +22,8 @@ import type { TimeView } from "./time-view.ts";
 import type { Timeline } from "./timeline.ts";
 import { panned, wholeRun, zoomed } from "./viewport.ts";
 
+const settledMs = 400;
+
 export class Timelines {
   readonly #panels: Panel[] = [];
   readonly #view: TimeView;
@@ -31,6 +33,7 @@ export class Timelines {
   readonly #inspector = new Inspector();
   readonly #mode = find("[data-colours]", HTMLSelectElement);
   readonly #legend = find("[data-legend]", HTMLElement);
+  #told: ReturnType<typeof setTimeout> | undefined;
 
   /** @param busy per policy: share per bucket, in millionths. */
   constructor(meta: OverviewMeta, busy: readonly Float64Array[], view: TimeView, theme: Theme) {
@@ -108,7 +111,19 @@ export class Timelines {
     const { fromNs, toNs, spanNs } = this.#view.viewport;
     const isWhole = toNs - fromNs >= spanNs;
     const text = isWhole ? `all ${formatNs(spanNs)}` : `${formatNs(toNs - fromNs)} from ${formatNs(fromNs)}`;
-    find("[data-range]", HTMLElement).textContent = text;
+    const range = find("[data-range]", HTMLElement);
+    if (range.textContent === text) return;
+    const isFirst = range.textContent === "";
+    range.textContent = text;
+    if (!isFirst) this.#tellRange(isWhole ? `the whole run, ${formatNs(spanNs)}` : text);
+  }
+
+  /** To who does not see it, once it stays: keys that repeat are one movement. */
+  #tellRange(text: string): void {
+    clearTimeout(this.#told);
+    this.#told = setTimeout(() => {
+      find("[data-range-words]", HTMLElement).textContent = `Shown: ${text}.`;
+    }, settledMs);
   }
 
   #showLegend(): void {
