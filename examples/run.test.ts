@@ -1,6 +1,8 @@
 import { spawn, spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
+import { libtorchAvailable } from "@slicescheduler/executor-libtorch";
 import { expect, test } from "vitest";
 
 const here = import.meta.dirname;
@@ -12,7 +14,9 @@ const isRun = (name: string) => existsSync(join(here, name, "main.ts"));
 const SERVERS = ["live", "openai-server"];
 const run = join(here, "run.mjs");
 
-test.each(folders.filter((name) => isRun(name) && !SERVERS.includes(name)))(
+const isLackingLibtorch = (name: string) => name === "llama-libtorch" && !libtorchAvailable();
+
+test.each(folders.filter((name) => isRun(name) && !SERVERS.includes(name) && !isLackingLibtorch(name)))(
   "%s runs as its reader would run it",
   (name) => {
     const { status, stdout, stderr } = spawnSync(process.execPath, [run, name], { encoding: "utf8" });
@@ -21,6 +25,46 @@ test.each(folders.filter((name) => isRun(name) && !SERVERS.includes(name)))(
     expect(stdout).not.toMatch(/NaN|undefined|never/);
   },
 );
+
+test.skipIf(libtorchAvailable())("llama-libtorch says what it lacks where that is not set up", () => {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [run, "llama-libtorch"], { encoding: "utf8" });
+  expect([status, stdout]).toEqual([1, ""]);
+  expect(stderr).toMatch(/^LibTorch is not set up here: `npm run setup:libtorch` .*\n$/);
+});
+
+test("a setting that is none, or a port that is taken, is told in one line", async () => {
+  const taken = createServer();
+  await new Promise<void>((resolve) => taken.listen(0, "127.0.0.1", resolve));
+  const { port } = taken.address() as AddressInfo;
+  const none = { PORT: "0", LIVE_PORT: "0", METRICS_PORT: "0", VIEW_PORT: "0" };
+  const free = "to another one, or to 0 for any that is free";
+  const cases: readonly (readonly [string, Readonly<Record<string, string>>, number, string])[] = [
+    [
+      "openai-server",
+      { PORT: "abc" },
+      2,
+      'PORT is "abc": a port is a whole number from 0, for any that is free, to 65535',
+    ],
+    ["openai-server", { PORT: String(port) }, 1, `port ${port} is taken: set PORT ${free}`],
+    ["openai-server", { LIVE_PORT: String(port) }, 1, `port ${port} is taken: set LIVE_PORT ${free}`],
+    ["openai-server", { LIVE_TOKEN: "abc" }, 2, "LIVE_TOKEN has 3 characters: a token has at least 16, random ones"],
+    [
+      "live",
+      { VIEW_PORT: "70000" },
+      2,
+      'VIEW_PORT is "70000": a port is a whole number from 0, for any that is free, to 65535',
+    ],
+    ["live", { METRICS_PORT: String(port) }, 1, `port ${port} is taken: set METRICS_PORT ${free}`],
+    ["live", { VIEW_PORT: String(port) }, 1, `port ${port} is taken: set VIEW_PORT ${free}`],
+    ["live", { TOKEN: "abc" }, 2, "TOKEN has 3 characters: a token has at least 16, random ones"],
+  ];
+  for (const [name, settings, code, line] of cases) {
+    const env = { ...process.env, ...none, ...settings };
+    const { status, stdout, stderr } = spawnSync(process.execPath, [run, name], { encoding: "utf8", env });
+    expect([name, status, stdout, stderr]).toEqual([name, code, "", `${line}\n`]);
+  }
+  taken.close();
+});
 
 test.each(SERVERS)("%s serves the pages that it names, and ends when it is interrupted", async (name) => {
   const env = { ...process.env, PORT: "0", METRICS_PORT: "0", VIEW_PORT: "0", LIVE_PORT: "0" };

@@ -58,18 +58,24 @@ export async function startLive({ metricsPort = 0, viewPort = 0, token }: LiveOp
     metrics: { sink: promClientSink(promClient, registry) },
     hostNowNs: () => performance.now() * 1e6,
   });
-  const stopWork = work(scheduler);
   const metrics = createServer(async (request, response) => {
     const isScrape = request.url === "/metrics";
     response.writeHead(isScrape ? 200 : 404, { "content-type": registry.contentType });
     response.end(isScrape ? await registry.metrics() : "");
   });
-  await new Promise<void>((resolve) => metrics.listen(metricsPort, "127.0.0.1", resolve));
+  await new Promise<void>((resolve, reject) => {
+    metrics.once("error", reject);
+    metrics.listen(metricsPort, "127.0.0.1", resolve);
+  });
   const view = await serveLiveView(scheduler, {
     port: viewPort,
     title: "Example",
     ...(token === undefined ? {} : { token }),
+  }).catch((error: unknown) => {
+    metrics.close();
+    throw error;
   });
+  const stopWork = work(scheduler);
   return {
     scheduler,
     viewUrl: view.url,

@@ -9,7 +9,7 @@ import {
 } from "@slicescheduler/executor-libtorch/llama";
 import { SliceScheduler } from "slicescheduler";
 import type { ModelOptions } from "./model.ts";
-import type { TextModel } from "./text-model.ts";
+import { chainOf, retained, type TextModel } from "./text-model.ts";
 import { VOCABULARY } from "./tokenizer.ts";
 
 const shape: LlamaShape = {
@@ -46,30 +46,18 @@ export function libtorchModel({ scheduling, metrics }: ModelOptions): TextModel 
   });
   const prefill = scheduler.register(model.prefill.template);
   const decode = scheduler.register(model.decode.template);
-  const retain = (isLast: boolean) => (isLast ? [] : (["kv", "token"] as const));
   return {
     id: "small-random-llama",
     fingerprint: "libtorch: random weights",
     contextTokens: 1024,
     scheduler,
-    open: ({ promptTokens, capacity, ...options }) =>
-      scheduler.openRequest({
-        ...options,
-        limits: [
-          { template: prefill, symbols: { tokens: promptTokens, capacity } },
-          { template: decode, symbols: { past: capacity - 1, capacity } },
-        ],
-      }),
+    ...chainOf(scheduler, prefill, decode),
     prefill: (request, prompt, capacity, isLast) => {
       const ids = BigInt64Array.from(prompt, BigInt);
       const prepare = (instance: number) =>
         executor.feed(instance, "prompt", { dtype: "int64", shape: [prompt.length], data: ids });
       const symbols = { tokens: prompt.length, capacity };
-      return scheduler.submit(prefill, { request, prepare, symbols, retain: retain(isLast) });
-    },
-    decode: (request, before, symbols, isLast) => {
-      const inputs = { kv: before.output("kv"), token: before.output("token") };
-      return scheduler.submit(decode, { request, symbols, inputs, retain: retain(isLast) });
+      return scheduler.submit(prefill, { request, prepare, symbols, retain: retained(isLast) });
     },
     tokenOf: ({ id }) => {
       const token = tokens.get(id);

@@ -1,15 +1,16 @@
 /** Starts the server until Ctrl+C: `node examples/run.mjs openai-server`. */
 import { serveLiveView } from "@slicescheduler/live-view";
+import { listening, portOf, tokenOf } from "../starting.ts";
 import { startOpenAiServer } from "./server.ts";
 
-const { PORT = "8000", API_KEY, LIVE_PORT = "8001", LIVE_TOKEN } = process.env;
-const server = await startOpenAiServer({
-  port: Number(PORT),
-  ...(API_KEY === undefined ? {} : { apiKey: API_KEY }),
-});
+const { API_KEY } = process.env;
+const [port, livePort, token] = [portOf("PORT", 8000), portOf("LIVE_PORT", 8001), tokenOf("LIVE_TOKEN")];
+const key = API_KEY === undefined ? {} : { apiKey: API_KEY };
+const server = await listening({ PORT: port }, () => startOpenAiServer({ port, ...key }));
 const { scheduler, id, fingerprint } = server.model;
-const token = LIVE_TOKEN === undefined ? {} : { token: LIVE_TOKEN };
-const view = await serveLiveView(scheduler, { port: Number(LIVE_PORT), title: id, ...token });
+const view = await listening({ LIVE_PORT: livePort }, () =>
+  serveLiveView(scheduler, { port: livePort, title: id, ...token }),
+);
 console.log(`${server.url}/v1 serves ${id} (${fingerprint})`);
 console.log(`${server.url}/metrics for Prometheus, ${view.url} to look at it`);
 

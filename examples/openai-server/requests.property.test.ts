@@ -57,6 +57,43 @@ const nearly = (isChat: boolean) =>
     return odd === null ? text : `${text.slice(0, -1)},${JSON.stringify(odd[0])}:${JSON.stringify(odd[1])}}`;
   });
 
+test("fields that change nothing pass; those that would, and counts that are none, are refused by name", () => {
+  const asked = { model: "m", messages: [{ role: "user", content: "Hi" }] };
+  const refused = (fields: object) => {
+    try {
+      readChat({ ...asked, ...fields }, limits);
+      return null;
+    } catch (error) {
+      if (!(error instanceof OpenAiError)) throw error;
+      return error.param;
+    }
+  };
+  const usual = {
+    parallel_tool_calls: true,
+    logit_bias: {},
+    safety_identifier: "u1",
+    prompt_cache_key: "k",
+    store: false,
+  };
+  const more = {
+    metadata: { run: "1" },
+    user: "u",
+    tool_choice: "auto",
+    tools: [],
+    modalities: ["text"],
+    top_logprobs: 0,
+  };
+  expect(refused({ ...usual, ...more })).toBeNull();
+  expect(refused({ logit_bias: { 50: 10 } })).toBe("logit_bias");
+  expect(refused({ tool_choice: "required" })).toBe("tool_choice");
+  expect(refused({ modalities: ["text", "audio"] })).toBe("modalities");
+  expect(refused({ store: true })).toBe("store");
+  expect(refused({ max_completion_tokens: 5, max_tokens: "5" })).toBe("max_tokens");
+  expect(refused({ max_completion_tokens: 0, max_tokens: 5 })).toBe("max_completion_tokens");
+  expect(readChat({ ...asked, max_completion_tokens: 5, max_tokens: 7 }, limits).maxTokens).toBe(5);
+  expect(readChat({ ...asked, max_completion_tokens: null, max_tokens: 7 }, limits).maxTokens).toBe(7);
+});
+
 test("whatever a client sends, it is a job within the limits or an error of the client's", () => {
   let jobs = 0;
   const sent = fc

@@ -22,7 +22,7 @@ export interface Limits {
 
 type Body = Readonly<Record<string, unknown>>;
 
-/** With these values, or without them, they change nothing; tokens are always the most likely ones. */
+/** With these values, or without them, they change nothing: tokens are always the most likely ones, there are no tools, and nothing is kept. */
 const HARMLESS: Readonly<Record<string, (value: unknown) => boolean>> = {
   temperature: (value) => typeof value === "number" && value >= 0 && value <= 2,
   top_p: (value) => typeof value === "number" && value >= 0 && value <= 1,
@@ -34,6 +34,14 @@ const HARMLESS: Readonly<Record<string, (value: unknown) => boolean>> = {
   echo: (value) => value === false,
   logprobs: (value) => value === false || value === 0,
   store: (value) => value === false,
+  parallel_tool_calls: (value) => typeof value === "boolean",
+  logit_bias: (value) => isObject(value) && Object.keys(value).length === 0,
+  top_logprobs: (value) => value === 0,
+  suffix: (value) => value === "",
+  tool_choice: (value) => value === "none" || value === "auto",
+  modalities: (value) => Array.isArray(value) && value.every((it) => it === "text"),
+  safety_identifier: (value) => typeof value === "string",
+  prompt_cache_key: (value) => typeof value === "string",
   tools: (value) => Array.isArray(value) && value.length === 0,
   response_format: (value) => isObject(value) && value["type"] === "text",
   user: (value) => typeof value === "string",
@@ -64,10 +72,9 @@ export function readChat(body: unknown, limits: Limits): Job {
 
 function jobOf(kind: Job["kind"], fields: Body, prompts: readonly number[][], limits: Limits): Job {
   const { contextTokens } = limits;
-  const asked = fields["max_completion_tokens"] ?? fields["max_tokens"] ?? DEFAULT_TOKENS;
-  const param = "max_completion_tokens" in fields ? "max_completion_tokens" : "max_tokens";
-  if (typeof asked !== "number" || !Number.isInteger(asked) || asked < 1)
-    throw wrong(param, `${param} has to be a whole number from 1`);
+  // Each that is sent has to be right, also the older one, which the newer one overrides.
+  const older = countOf(fields, "max_tokens");
+  const asked = countOf(fields, "max_completion_tokens") ?? older ?? DEFAULT_TOKENS;
   for (const prompt of prompts) {
     if (prompt.length === 0) throw wrong("prompt", "a prompt has at least one token");
     if (prompt.length + asked > contextTokens) {
@@ -93,6 +100,14 @@ function jobOf(kind: Job["kind"], fields: Body, prompts: readonly number[][], li
     priority: isPatient ? "offline" : "online",
     serviceTier: isPatient ? "flex" : "default",
   };
+}
+
+function countOf(fields: Body, param: string): number | null {
+  const count = fields[param] ?? null;
+  if (count === null) return null;
+  if (typeof count !== "number" || !Number.isInteger(count) || count < 1)
+    throw wrong(param, `${param} has to be a whole number from 1`);
+  return count;
 }
 
 /** `flex` and `batch` wait for slices that others leave. */

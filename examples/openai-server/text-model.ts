@@ -1,5 +1,6 @@
 /** A model that is served: a request is a prefill and a chain of decode steps, whatever executes them. */
-import type { InstanceHandle, RequestHandle, SliceScheduler } from "slicescheduler";
+import type { TemplateSpec } from "@slicescheduler/gmg";
+import type { InstanceHandle, RequestHandle, SliceScheduler, TemplateHandle } from "slicescheduler";
 
 interface Opening {
   readonly priority: string;
@@ -31,6 +32,33 @@ export interface TextModel {
   /** Drops what is kept of an instance that was not finished. */
   forget(instance: InstanceHandle): void;
   close(): void;
+}
+
+/** What a chain of a prefill and decode steps asks of the scheduler, whatever executes it. */
+export function chainOf(
+  scheduler: SliceScheduler,
+  prefill: TemplateHandle,
+  decode: TemplateHandle<TemplateSpec<"past" | "capacity", "kv" | "token", "kv" | "token">>,
+): Pick<TextModel, "open" | "decode"> {
+  return {
+    open: ({ promptTokens, capacity, ...options }) =>
+      scheduler.openRequest({
+        ...options,
+        limits: [
+          { template: prefill, symbols: { tokens: promptTokens, capacity } },
+          { template: decode, symbols: { past: capacity - 1, capacity } },
+        ],
+      }),
+    decode: (request, before, symbols, isLast) => {
+      const inputs = { kv: before.output("kv"), token: before.output("token") };
+      return scheduler.submit(decode, { request, symbols, inputs, retain: retained(isLast) });
+    },
+  };
+}
+
+/** What the next step reads. */
+export function retained(isLast: boolean): readonly ("kv" | "token")[] {
+  return isLast ? [] : ["kv", "token"];
 }
 
 export interface Generation {

@@ -3,7 +3,7 @@ import { RealTime, virtualExecutor } from "@slicescheduler/executor";
 import { defineTemplate } from "@slicescheduler/gmg";
 import { SliceScheduler } from "slicescheduler";
 import type { ModelOptions } from "./model.ts";
-import type { TextModel } from "./text-model.ts";
+import { chainOf, retained, type TextModel } from "./text-model.ts";
 import { encode } from "./tokenizer.ts";
 
 const ACCELERATORS = ["virtual0", "virtual1"];
@@ -74,26 +74,14 @@ export function virtualModel({
   });
   const prefill = scheduler.register(prefillTemplate);
   const decode = scheduler.register(decodeTemplate);
-  const retain = (isLast: boolean) => (isLast ? [] : (["kv", "token"] as const));
   return {
     id: "made-up",
     fingerprint: "virtual accelerators: the tokens are made up",
     contextTokens: 2048,
     scheduler,
-    open: ({ promptTokens, capacity, ...options }) =>
-      scheduler.openRequest({
-        ...options,
-        limits: [
-          { template: prefill, symbols: { tokens: promptTokens, capacity } },
-          { template: decode, symbols: { past: capacity - 1, capacity } },
-        ],
-      }),
+    ...chainOf(scheduler, prefill, decode),
     prefill: (request, prompt, capacity, isLast) =>
-      scheduler.submit(prefill, { request, symbols: { tokens: prompt.length, capacity }, retain: retain(isLast) }),
-    decode: (request, before, symbols, isLast) => {
-      const inputs = { kv: before.output("kv"), token: before.output("token") };
-      return scheduler.submit(decode, { request, symbols, inputs, retain: retain(isLast) });
-    },
+      scheduler.submit(prefill, { request, symbols: { tokens: prompt.length, capacity }, retain: retained(isLast) }),
     tokenOf: (_, prompt, index) => MADE_UP[(index + hashOf(prompt)) % MADE_UP.length] ?? 0,
     forget: () => {},
     close: () => scheduler.close(),

@@ -42,7 +42,7 @@ export class Guard {
     if (!this.#hosts.has(host))
       return forbidden(
         "FOREIGN_HOST",
-        `the live view does not answer to the name ${JSON.stringify(host)}; allow it with allowedHosts`,
+        `the live view does not answer to the name ${JSON.stringify(host)}; allow it with --allow-host of serve-view, or the option allowedHosts`,
       );
     const { origin } = headers;
     if (origin !== undefined && !this.#isOwn(origin))

@@ -148,7 +148,7 @@ function acceleratorRow(accelerator: OverviewAccelerator, nowNs: number): ViewRo
   if (waiting > next.length) next.push(`and ${waiting - next.length} more`);
   return {
     key: name,
-    accelerator: { name, drained: state === "draining" },
+    accelerator: { name, drained: state === "draining" || state === "drained" },
     bar: { cell: 3, value: usedBytes, max: capacityBytes },
     cells: [
       name,

@@ -91,6 +91,16 @@ describe.skipIf(!existsSync(CHROMIUM))(`in Chromium (skipped where there is no $
     });
   });
 
+  test("a character that is not seen, or turns what stands beside it round, is shown", async () => {
+    await looking({ title: "Ops\u202e", rows: 200 }, async ({ page, submit, errors }) => {
+      submit(1.5e9, "a\u202eb\u200b", "offline");
+      await eventually(() => page.locator("main").textContent()).toContain("a\\u202eb\\u200b");
+      expect(await page.content()).not.toMatch(/[\u202e\u200b]/);
+      expect(await page.title()).toBe("Ops\\u202e: live view");
+      expect(errors).toEqual([]);
+    });
+  });
+
   test("can be used with the keyboard alone: pause, explain, and what has the focus keeps it", async () => {
     await looking({}, async ({ page, submit, time }) => {
       await page.keyboard.press("Tab");

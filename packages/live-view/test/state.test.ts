@@ -101,6 +101,21 @@ describe("state", () => {
     expect(scheduler.listenerCount("decision")).toBe(0);
   });
 
+  test("an accelerator that is drained says so, in its row as among what happened, and can be resumed", async () => {
+    const { scheduler, time, submit } = world();
+    const watch = new Watch(scheduler);
+    const row = () => viewStateOf(scheduler.overview(), [], watch.happenings, 20).accelerators.rows[1];
+    submit(1e9, "x");
+    time.run(10e6);
+    scheduler.drainAccelerator("a1");
+    expect([row()?.cells[2], row()?.accelerator]).toEqual(["draining", { name: "a1", drained: true }]);
+    time.run();
+    expect([row()?.cells[2], row()?.accelerator]).toEqual(["drained", { name: "a1", drained: true }]);
+    await Promise.resolve();
+    expect(watch.happenings.at(-1)?.text).toBe("accelerator a1 is drained");
+    watch.close();
+  });
+
   test("only the last ones are kept", () => {
     const { scheduler, time, submit } = world();
     const watch = new Watch(scheduler);

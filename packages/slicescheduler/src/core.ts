@@ -376,6 +376,11 @@ export class MasterCore {
     this.#settlements.carryOut(nowNs);
   }
 
+  /** It was drained, and nothing lies on it any more. */
+  isDrained(accelerator: number): boolean {
+    return this.#drains.isOver(accelerator);
+  }
+
   #checkAccelerator(accelerator: number): void {
     if (accelerator in this.graph.cluster.accelerators) return;
     throw new UnknownAcceleratorError(accelerator, this.graph.cluster.accelerators.length);

@@ -13,6 +13,11 @@ export class Drains {
     return this.#epochs.has(accelerator);
   }
 
+  /** Nothing lies on it any more, as `becameIdle` said. */
+  isOver(accelerator: number): boolean {
+    return this.#epochs.get(accelerator) === null;
+  }
+
   /** False when it is being drained already. */
   begin(accelerator: number): boolean {
     if (this.#epochs.has(accelerator)) return false;

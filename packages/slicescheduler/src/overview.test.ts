@@ -59,6 +59,9 @@ test("tells what runs, what is blocked, what moves, and what waits for what", ()
   expect(scheduler.overview().accelerators[1]?.state).toBe("draining");
   time.run();
   expect(scheduler.overview()).toMatchObject({ instances: 0, waiting: [], transfers: [], liveTransfers: 0 });
+  expect(scheduler.overview().accelerators[1]?.state, "as it was told").toBe("drained");
+  scheduler.resumeAccelerator("b");
+  expect(scheduler.overview().accelerators[1]?.state).toBe("up");
 });
 
 test("lists end at the rows asked for, counts do not, and nothing is changed", () => {

@@ -29,8 +29,8 @@ export interface Overview {
 export interface OverviewAccelerator {
   readonly name: string;
   readonly kind: string;
-  /** `"suspect"`: it fails or keeps silent, and nothing is placed there anew. */
-  readonly state: "up" | "suspect" | "draining" | "absent";
+  /** `"suspect"`: it fails or keeps silent, and nothing is placed there anew. `"drained"`: draining has ended, nothing lies there any more. */
+  readonly state: "up" | "suspect" | "draining" | "drained" | "absent";
   readonly capacityBytes: number;
   readonly usedBytes: number;
   /** Baseline and weights; part of `usedBytes`. */
@@ -135,12 +135,10 @@ function acceleratorsOf(core: MasterCore, classOf: (rank: number) => string, row
   }
   return shown.map(({ index, name, kind, capacityBytes }) => {
     const { running = null, ready = 0, blocked = 0, first: waiting = [] } = queues[index] ?? {};
-    const availability = graph.availability(index);
-    const whileUp = graph.isAvoided(index) ? "suspect" : "up";
     return {
       name,
       kind,
-      state: availability === "down" ? "absent" : availability === "draining" ? "draining" : whileUp,
+      state: stateOf(core, index),
       capacityBytes,
       usedBytes: graph.ledger.usedBytes(index),
       fixedBytes: graph.ledger.fixedBytes(index),
@@ -152,6 +150,13 @@ function acceleratorsOf(core: MasterCore, classOf: (rank: number) => string, row
       queue: waiting.map((operator) => queuedOf(core, operator, classOf)),
     };
   });
+}
+
+function stateOf(core: MasterCore, accelerator: number): OverviewAccelerator["state"] {
+  const availability = core.graph.availability(accelerator);
+  if (availability === "down") return "absent";
+  if (availability === "draining") return core.isDrained(accelerator) ? "drained" : "draining";
+  return core.graph.isAvoided(accelerator) ? "suspect" : "up";
 }
 
 function queuedOf(core: MasterCore, operator: OperatorNode, classOf: (rank: number) => string): QueuedOperator {

@@ -40,7 +40,7 @@ progress::-webkit-progress-bar { background: var(--bar-back); }
 progress::-webkit-progress-value { background: var(--bar); }
 progress::-moz-progress-bar { background: var(--bar); }
 td.state-absent, td.state-suspect { color: var(--bad); font-weight: 600; }
-td.state-draining { font-weight: 600; }
+td.state-draining, td.state-drained { font-weight: 600; }
 button, input { font: inherit; color: inherit; background: var(--back); border: 1px solid var(--quiet); border-radius: 6px; padding: 4px 12px; }
 button { cursor: pointer; }
 button:hover { background: var(--bar-back); }

@@ -1,3 +1,5 @@
+import { visible } from "../visible.ts";
+
 /** The page before any state has come. The script fills it; without one it says so. */
 export function pageHtml({ title, readOnly }: { readonly title: string; readonly readOnly: boolean }): string {
   const name = escapeHtml(title);
@@ -80,5 +82,9 @@ function control(): string {
 }
 
 function escapeHtml(text: string): string {
-  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
+  return visible(text)
+    .replaceAll("&", "&amp;")
+    .replaceAll("<", "&lt;")
+    .replaceAll(">", "&gt;")
+    .replaceAll('"', "&quot;");
 }

@@ -1,3 +1,5 @@
+import { UNSEEN } from "../visible.ts";
+
 /**
  * What runs in the browser. It is text here because it is not part of this program: it is sent as it is. A test type-checks it with the browser's
  * own types, and others drive it in a real one. Whatever comes from the server is set as text, never as markup.
@@ -22,6 +24,13 @@ export const PAGE_SCRIPT = `"use strict";
     return element;
   }
 
+  /** Names of applications, with each character that nobody sees as JSON writes it. @param {string} text */
+  function visible(text) {
+    return text.replace(/${UNSEEN}/gu, (character) =>
+      Array.from({ length: character.length }, (_, i) => "\\\\u" + character.charCodeAt(i).toString(16).padStart(4, "0")).join(""),
+    );
+  }
+
   /**
    * @template {keyof HTMLElementTagNameMap} Name
    * @param {Name} name
@@ -29,13 +38,14 @@ export const PAGE_SCRIPT = `"use strict";
    */
   function make(name, text) {
     const element = document.createElement(name);
-    if (text !== undefined) element.textContent = text;
+    if (text !== undefined) element.textContent = visible(text);
     return element;
   }
 
   /** @param {Element} element @param {string} text */
   function setText(element, text) {
-    if (element.textContent !== text) element.textContent = text;
+    const shown = visible(text);
+    if (element.textContent !== shown) element.textContent = shown;
   }
 
   /**
@@ -86,7 +96,7 @@ export const PAGE_SCRIPT = `"use strict";
       td.append(make("span"));
       if (row.bar?.cell === index) {
         const bar = make("progress");
-        bar.setAttribute("aria-label", "HBM in use on " + row.cells[0]);
+        bar.setAttribute("aria-label", visible("HBM in use on " + row.cells[0]));
         td.append(bar);
       }
       tr.append(td);
@@ -111,7 +121,7 @@ export const PAGE_SCRIPT = `"use strict";
   function button(text, name, pressed) {
     const element = make("button", text);
     element.type = "button";
-    element.setAttribute("aria-label", name);
+    element.setAttribute("aria-label", visible(name));
     element.addEventListener("click", pressed);
     return element;
   }
@@ -144,7 +154,7 @@ export const PAGE_SCRIPT = `"use strict";
       const { name, drained } = row.accelerator;
       drain.dataset["drained"] = String(drained);
       setText(drain, drained ? "Resume" : "Drain");
-      drain.setAttribute("aria-label", (drained ? "Resume " : "Drain ") + name);
+      drain.setAttribute("aria-label", visible((drained ? "Resume " : "Drain ") + name));
     }
   }
 
