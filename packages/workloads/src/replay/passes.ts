@@ -35,7 +35,8 @@ export function partitionNames(cluster: ClusterSpec): string[] {
 
 /** One set of templates for each number of layers per operator among the lane groups. Errors: INVALID_OPTION. */
 export function passSpecs(cluster: ClusterSpec, { online, offline }: ReplayPolicy): PassSpecs[] {
-  const groups = offline === null ? [online] : [online, offline];
+  // A group without lanes runs nothing, and templates need a place.
+  const groups = [online, ...(offline === null ? [] : [offline])].filter(({ lanes }) => lanes.length > 0);
   const numbers = [...new Set(groups.map(layersPerOperatorOf))];
   return numbers.map((layersPerOperator) => {
     const those = groups.filter((group) => layersPerOperatorOf(group) === layersPerOperator);

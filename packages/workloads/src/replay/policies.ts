@@ -23,13 +23,7 @@ type Pace = "serial" | "pipelined";
 
 /** By name, in the order in which they are shown. */
 export const policyMakers: Readonly<Record<string, Maker>> = {
-  "static-online": (terms) => ({
-    name: "static-online",
-    summary: "each online instance on accelerators of its own, one request at a time; no offline work",
-    online: ownAccelerators(terms),
-    offline: null,
-    scheduling: plainPriority,
-  }),
+  "static-online": staticOnline,
   "subset-share": (terms) => subsetShare(terms, "serial"),
   "subset-share-pipelined": (terms) => subsetShare(terms, "pipelined"),
   "dual-share": (terms) => dualShare(terms, "serial"),
@@ -54,6 +48,20 @@ export const policyMakers: Readonly<Record<string, Maker>> = {
     };
   },
 };
+
+/** Offline work it takes only where no instance is an online one: then there is nobody whose accelerators it would share. */
+function staticOnline(terms: PolicyTerms): ReplayPolicy {
+  const isOnline = terms.tenants > 0;
+  return {
+    name: "static-online",
+    summary: isOnline
+      ? "each online instance on accelerators of its own, one request at a time; no offline work"
+      : "offline instances on accelerators of their own, one request at a time; there is no online work",
+    online: ownAccelerators(terms),
+    offline: isOnline ? null : { assign: "leastLoaded", lanes: ownLanes(terms) },
+    scheduling: plainPriority,
+  };
+}
 
 /** After AntMan: one offline instance beside the online ones, on half of the cluster. */
 function subsetShare(terms: PolicyTerms, pace: Pace): ReplayPolicy {
@@ -106,14 +114,14 @@ function anywhere(name: string, partitions: readonly string[]): Lane {
 
 /** One lane for each online instance; where the cluster has fewer places than instances, instances share them in turn. */
 function ownAccelerators(terms: PolicyTerms): LaneGroup {
+  return { assign: "byTenant", lanes: ownLanes(terms).slice(0, terms.tenants) };
+}
+
+/** As many instances as the cluster has places for. */
+function ownLanes(terms: PolicyTerms): Lane[] {
   const places = groupsOf(terms, instanceSize(terms));
   if (places.length === 0) throw tooFew(terms);
-  const lanes = places.slice(0, terms.tenants).map((place, tenant) => ({
-    name: `instance ${tenant}`,
-    partitions: [place],
-    concurrentRequestsMax: 1,
-  }));
-  return { assign: "byTenant", lanes };
+  return places.map((place, index) => ({ name: `instance ${index}`, partitions: [place], concurrentRequestsMax: 1 }));
 }
 
 const groupNames: ReadonlyMap<number, RegExp> = new Map([

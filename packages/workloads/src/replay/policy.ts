@@ -47,7 +47,7 @@ export interface ReplayPolicy {
 export interface PolicyTerms {
   /** Names of all partitions that templates can have on the cluster. */
   readonly partitions: readonly string[];
-  /** Model instances with online requests. */
+  /** Model instances with online requests; may be 0. */
   readonly tenants: number;
   /** Accelerators of one model instance: 1, 2 or 4. Default 2. */
   readonly instanceAccelerators?: number;
