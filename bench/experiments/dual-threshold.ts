@@ -40,7 +40,7 @@ function line(it: PolicyResult & { readonly policy: string; readonly thresholdMs
   const { policy, thresholdMs, requestsPerSecond, sloAttainment, ttftMs, tpotMs } = it;
   const threshold = thresholdMs === null ? "no threshold" : `${thresholdMs} ms`;
   return (
-    `${policy}, ${threshold}: requests/s ${requestsPerSecond.toFixed(3)}, SLO ${sloAttainment.toFixed(3)}, ` +
+    `${policy}, ${threshold}: requests/s ${requestsPerSecond.toFixed(3)}, SLO ${sloAttainment?.toFixed(3)}, ` +
     `TTFT p50 ${ttftMs?.p50.toFixed(0)} p99 ${ttftMs?.p99.toFixed(0)}, TPOT p50 ${tpotMs?.p50.toFixed(1)} p99 ${tpotMs?.p99.toFixed(1)} ms`
   );
 }

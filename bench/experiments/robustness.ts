@@ -99,7 +99,7 @@ function against(ours: PolicyResult, reference: PolicyResult) {
   return {
     requestsRatio: over((it) => it.requestsPerSecond),
     tokensRatio: over((it) => it.tokensPerSecond),
-    sloAttainmentDelta: ours.sloAttainment - reference.sloAttainment,
+    sloAttainmentDelta: (ours.sloAttainment ?? 0) - (reference.sloAttainment ?? 0),
     ttftP50: over((it) => it.ttftMs?.p50),
     ttftP99: over((it) => it.ttftMs?.p99),
     tpotP50: over((it) => it.tpotMs?.p50),
@@ -119,7 +119,7 @@ type CaseResult = Pick<Case, "name" | "summary"> &
 function line(it: CaseResult): string {
   const { slicescheduler: ours, staticOnline: theirs } = it;
   const shown = ({ ttftMs, tpotMs, sloAttainment }: PolicyResult): string =>
-    `SLO ${sloAttainment.toFixed(3)}, TTFT p50 ${ttftMs?.p50.toFixed(0)} p99 ${ttftMs?.p99.toFixed(0)}, TPOT p50 ${tpotMs?.p50.toFixed(1)} ms`;
+    `SLO ${sloAttainment?.toFixed(3)}, TTFT p50 ${ttftMs?.p50.toFixed(0)} p99 ${ttftMs?.p99.toFixed(0)}, TPOT p50 ${tpotMs?.p50.toFixed(1)} ms`;
   return [
     `${it.name}: ${it.summary}`,
     `  requests/s ${ours.requestsPerSecond.toFixed(3)} (×${it.requestsRatio.toFixed(3)}), tokens/s ×${it.tokensRatio.toFixed(3)}, ${shown(ours)}`,

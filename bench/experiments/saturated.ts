@@ -204,7 +204,7 @@ function line([name, { harvest, interference, sloAttainment, offlineCompleted, u
   const { ttftP50, ttftP99, tpotP50, tpotP99 } = interference;
   return (
     `${name}: harvest ${harvest.toFixed(3)}, TTFT p50 ×${ttftP50.toFixed(3)} p99 ×${ttftP99.toFixed(3)}, ` +
-    `TPOT p50 ×${tpotP50.toFixed(3)} p99 ×${tpotP99.toFixed(3)}, SLO ${sloAttainment.toFixed(3)}, ` +
+    `TPOT p50 ×${tpotP50.toFixed(3)} p99 ×${tpotP99.toFixed(3)}, SLO ${sloAttainment?.toFixed(3)}, ` +
     `utilisation ${utilization.toFixed(3)}, ${offlineCompleted} offline requests`
   );
 }

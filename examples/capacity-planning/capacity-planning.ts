@@ -66,7 +66,7 @@ function assess(rows: readonly TraceRequest[], level: ServiceLevel, offer: Offer
       ttftP90Ms: ttftMs?.p90 ?? null,
       utilization,
       peakHbmBytes: Math.max(...peakHbmBytes),
-      why: sloAttainment >= level.share ? "enough" : "too slow",
+      why: (sloAttainment ?? 1) >= level.share ? "enough" : "too slow",
     };
   } catch (error) {
     if (!(error instanceof ModelDoesNotFitError)) throw error;

@@ -13,9 +13,9 @@ export interface ReportInput {
   readonly policies: readonly ReportPolicy[];
   /**
    * Threshold of the SLO, for policies that name none of their own. Default: where all had the same workload, the p90 TTFT of
-   * `static-online` if that is among them; else there is none.
+   * `static-online` if that is among them; else there is none. Null: none.
    */
-  readonly slo?: ReportSlo;
+  readonly slo?: ReportSlo | null;
   /** Time over which rates and shares count, from the start of a run, in ns. Default: that of the outcome, else the length of the run. */
   readonly windowNs?: number;
   /** Size that the page may have at most. Default 10,000,000. Times are rounded, down to 100 µs, to stay below. */
@@ -43,8 +43,8 @@ export interface ReportPolicy {
   readonly outcome?: ReplayOutcome;
   /** What it served, in the order shown, where that is not common to all. */
   readonly workload?: readonly Fact[];
-  /** Default: that of the report. */
-  readonly slo?: ReportSlo;
+  /** Default: that of the report. Null: none, as where no request is urgent. */
+  readonly slo?: ReportSlo | null;
   /** Default: that of the report. */
   readonly windowNs?: number;
   /** Tenant of a request by its label, for requests that name none. */

@@ -10,7 +10,7 @@ export function unlikeNotes(results: readonly LoadedResult[]): string[] {
     const { workload, slo } = result.kind === "saved" ? result.saved.report : result.report;
     const { online, offline } = loadWords(workload);
     const requests = `${workload.minutes.toFixed(2)} min, ${sourceWords(workload)}, ${online}, ${offline}`;
-    return [{ file, requests, slo: `TTFT < ${slo.ttftMs.toFixed(0)} ms` }];
+    return [{ file, requests, slo: slo === null ? "none" : `TTFT ≤ ${slo.ttftMs.toFixed(0)} ms` }];
   });
   return [
     ...differing(replays, "requests", "The requests are not the same"),

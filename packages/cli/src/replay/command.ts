@@ -53,7 +53,7 @@ export async function runReplayCommand(
     if (source.profile !== null && isFirst) progress.line(generatedWords(source.profile.name, settings.profile));
     const run = { cluster, source, seed, instanceAccelerators, isFirst, isOneOfMany: settings.seeds.length > 1 };
     const outcomes = settings.policies.map((policy) => replayOne(policy, run, surroundings));
-    comparisons.push(comparePolicies(outcomes, workload.serialServer.ttftMs?.p90 ?? 0));
+    comparisons.push(comparePolicies(outcomes, workload.serialServer.ttftMs?.p90 ?? null));
   }
   if (summary === undefined) throw new TypeError("settings without a seed");
   const report = reportOf(summary, settings, medianComparison(comparisons));

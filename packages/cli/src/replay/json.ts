@@ -22,7 +22,8 @@ export interface ReplayReport {
   readonly workload: WorkloadSummary;
   /** Of the executor's noise, and of the workload when it is generated. All figures are medians over them. */
   readonly seeds: readonly number[];
-  readonly slo: SloThreshold;
+  /** Null without online requests. */
+  readonly slo: SloThreshold | null;
   readonly policies: Readonly<Record<string, PolicyResult>>;
   readonly ratios: Readonly<Record<string, Ratios>>;
   /** Smallest and largest of the seeds, by policy; null for one seed. */

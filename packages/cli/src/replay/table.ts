@@ -39,7 +39,7 @@ export function renderReport(
     "",
     ...columns(rows, marks),
     ...spreadLines(report, marks),
-    ...ratioLines(report.ratios, marks),
+    ...ratioLines(report, marks),
   ];
   return `${lines.join("\n")}\n`;
 }
@@ -121,9 +121,9 @@ function figureRows({ slo }: ReplayReport, results: readonly PolicyResult[]): Ro
     row("tokens/s", (r) => fixed(r.tokensPerSecond, 2)),
     row("TTFT p50/p90/p99 ms", (r) => spread(r.ttftMs, 0)),
     row("TPOT p50/p90/p99 ms", (r) => spread(r.tpotMs, 1)),
-    row(`SLO attainment (TTFT < ${fixed(slo.ttftMs, 0)} ms, ${slo.source})`, (r) => fixed(r.sloAttainment, 3)),
+    row(`SLO attainment${sloWords(slo)}`, (r) => fixed(r.sloAttainment, 3)),
     row("online completed", (r) => `${r.onlineCompleted} of ${r.onlineOffered}`),
-    row("offline completed in the window", (r) => `${r.offlineCompleted} of ${r.offlineOffered}`),
+    row("offline completed in the window", offlineCell),
     row("drain s", (r) => fixed(r.drain.seconds, 1)),
     row("utilisation, mean", (r) => fixed(r.utilization, 3)),
   ];
@@ -138,6 +138,16 @@ function figureRows({ slo }: ReplayReport, results: readonly PolicyResult[]): Ro
   rows.push(row("operators", (r) => String(r.operators)));
   rows.push(row("rounds", (r) => String(r.rounds)));
   return rows;
+}
+
+function sloWords(slo: ReplayReport["slo"]): string {
+  return slo === null ? "" : ` (TTFT ≤ ${fixed(slo.ttftMs, 0)} ms, ${slo.source})`;
+}
+
+/** In a short window the rates count nothing of what is served soon after. */
+function offlineCell({ offlineCompleted, offlineOffered, drain }: PolicyResult): string {
+  const inAll = drain.offline === 0 ? "" : ` (${offlineCompleted + drain.offline} of ${offlineOffered} with the drain)`;
+  return `${offlineCompleted} of ${offlineOffered}${inAll}`;
 }
 
 function hostRows(names: readonly string[], host: ReadonlyMap<string, HostFigures>): Row[] {
@@ -167,13 +177,24 @@ function spreadLines({ spread: spreads }: ReplayReport, marks: Marks): string[] 
   return ["", marks.bold("smallest and largest of the seeds"), ...lines];
 }
 
-function ratioLines(ratios: Readonly<Record<string, Ratios>>, marks: Marks): string[] {
+function ratioLines({ ratios, policies }: ReplayReport, marks: Marks): string[] {
   return Object.entries(ratios).flatMap(([name, ratio]) => [
     "",
     marks.bold(`slicescheduler over ${name}`),
     `  requests/s ${times(ratio.requestsPerSecond)}, tokens/s ${times(ratio.tokensPerSecond)}, ` +
       `SLO attainment ${points(ratio.sloAttainmentDelta)}, utilisation ${points(ratio.utilizationDelta)}`,
+    ...costLines(policies["slicescheduler"]?.tpotMs, policies[name]?.tpotMs),
   ]);
+}
+
+/** What online requests pay for the offline ones beside them. */
+function costLines(ours: Percentiles | null | undefined, theirs: Percentiles | null | undefined): string[] {
+  if (ours == null || theirs == null) return [];
+  const change = (which: "p90" | "p99"): string => {
+    const ratio = theirs[which] > 0 ? ours[which] / theirs[which] : null;
+    return `${which} ${times(ratio)} (${fixed(theirs[which], 1)} → ${fixed(ours[which], 1)} ms)`;
+  };
+  return [`  at an online TPOT of ${change("p90")}, ${change("p99")}`];
 }
 
 function columns(rows: readonly Row[], marks: Marks): string[] {
@@ -189,8 +210,8 @@ function columns(rows: readonly Row[], marks: Marks): string[] {
   });
 }
 
-function fixed(value: number, digits: number): string {
-  return value.toFixed(digits);
+function fixed(value: number | null, digits: number): string {
+  return value === null ? "–" : value.toFixed(digits);
 }
 
 function spread(values: Percentiles | null, digits: number): string {
@@ -201,6 +222,6 @@ function times(ratio: number | null): string {
   return ratio === null ? "–" : `×${fixed(ratio, 2)}`;
 }
 
-function points(delta: number): string {
-  return `${delta >= 0 ? "+" : "−"}${fixed(Math.abs(delta) * 100, 1)} points`;
+function points(delta: number | null): string {
+  return delta === null ? "–" : `${delta >= 0 ? "+" : "−"}${fixed(Math.abs(delta) * 100, 1)} points`;
 }

@@ -23,7 +23,7 @@ const percentiles = orNull(object({ p50: number, p90: number, p99: number }));
 const policyResult = object({
   requestsPerSecond: number,
   tokensPerSecond: number,
-  sloAttainment: number,
+  sloAttainment: numberOrNull,
   utilization: number,
   utilizationPerAccelerator: numbers,
   ttftMs: percentiles,
@@ -57,7 +57,7 @@ const report = object({
     offline: object({ requests: number, requestsPerSecond: number, inputTokens: number, outputTokens: number }),
   }),
   seeds: { type: "array", minItems: 1, items: number },
-  slo: object({ ttftMs: number, source: string }),
+  slo: orNull(object({ ttftMs: number, source: string })),
   policies: dictionary(policyResult),
 });
 

@@ -7,6 +7,7 @@ import { kindOfFile, kindWords } from "../files/kind-of-file.ts";
 import { resolved } from "../files/load.ts";
 import { readBytes } from "../files/read-file.ts";
 import type { ReplayReport } from "../replay/json.ts";
+import { withoutEmptySlo } from "./empty-slo.ts";
 import { reportFault } from "./header-schema.ts";
 import { decodeSavedReplay, type SavedReplay } from "./saved-replay.ts";
 
@@ -60,7 +61,7 @@ function parseResult(bytes: Uint8Array, file: string): ReplayReport {
   }
   const fault = reportFault(value);
   if (fault !== null) throw fail(`is no result of \`replay --json\`: ${fault}`);
-  return value as ReplayReport;
+  return withoutEmptySlo(value as ReplayReport);
 }
 
 const lineFeed = 0x0a;

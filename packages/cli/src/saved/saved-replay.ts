@@ -8,6 +8,7 @@ import type { ReplayOutcome } from "@slicescheduler/workloads";
 import { CliError } from "../errors.ts";
 import { JsonBytesError, jsonValuesMax, parseJsonBytes } from "../files/json-bytes.ts";
 import type { ReplayReport } from "../replay/json.ts";
+import { withoutEmptySlo } from "./empty-slo.ts";
 import { headerFault } from "./header-schema.ts";
 
 export interface SavedReplay {
@@ -89,7 +90,7 @@ export function decodeSavedReplay(bytes: Uint8Array, file: string): SavedReplay 
     return { ...rest, record };
   });
   if (offset !== bytes.length) throw fail(offset, `${bytes.length - offset} bytes follow the last run record`);
-  return { command: header.command, report: header.report, replays };
+  return { command: header.command, report: withoutEmptySlo(header.report), replays };
 }
 
 type Fail = (offset: number, reason: string, cause?: unknown) => CliError;

@@ -34,11 +34,14 @@ export interface Comparison {
   readonly differences: readonly string[];
 }
 
-/** The threshold that was given, or else Static-Online's p90 on the same workload. */
+/** The threshold that was given, none where that is null, or else Static-Online's p90 on the same workload. */
 export function compare(runs: readonly Run[], input: ReportInput): Comparison {
   const differences = workloadDifferences(runs);
-  const common = input.slo ?? (differences.length === 0 ? staticOnlineSlo(runs) : null);
-  return { differences, figures: runs.map((run) => figuresOf(run, run.policy.slo ?? common)) };
+  const common = input.slo === undefined && differences.length === 0 ? staticOnlineSlo(runs) : (input.slo ?? null);
+  return {
+    differences,
+    figures: runs.map((run) => figuresOf(run, run.policy.slo === undefined ? common : run.policy.slo)),
+  };
 }
 
 function staticOnlineSlo(runs: readonly Run[]): ReportSlo | null {
@@ -51,7 +54,7 @@ function figuresOf(run: Run, slo: ReportSlo | null): Figures {
   const { policy, record, requests, windowNs, ttftMs, tpotMs, utilization } = run;
   const urgent = requests.filter((it) => it.isMostUrgent).length;
   const within = requests.filter((it) => it.isCompleted && it.endedNs < windowNs).length;
-  const met = slo === null ? 0 : ttftMs.filter((ms) => ms < slo.ttftMs).length;
+  const met = slo === null ? 0 : ttftMs.filter((ms) => ms <= slo.ttftMs).length;
   const shares = record.accelerators.map(
     ({ capacityBytes }, i) => (record.hbm[i]?.peakBytes ?? 0) / Math.max(1, capacityBytes),
   );
@@ -77,7 +80,7 @@ function figuresOf(run: Run, slo: ReportSlo | null): Figures {
 /** A replay counted the tokens of its window; for any other window, and from a record, those of whole requests are known only. */
 function tokensPerSecond({ policy: { outcome }, requests, windowNs }: Run): number | null {
   if (outcome !== undefined && isSameWindow(outcome.windowNs, windowNs))
-    return policyResult(outcome, 0).tokensPerSecond;
+    return policyResult(outcome, null).tokensPerSecond;
   const tokens = requests.reduce((sum, it) => sum + (it.lastTokenNs < windowNs ? it.tokens : 0), 0);
   return tokens === 0 ? null : tokens / (windowNs / 1e9);
 }

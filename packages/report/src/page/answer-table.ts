@@ -24,7 +24,7 @@ function sloWords(figures: readonly Figures[]): string {
   const slos = new Map(figures.flatMap(({ slo }) => (slo === null ? [] : [[`${slo.ttftMs} ${slo.source}`, slo]])));
   if (slos.size === 0) return "";
   const words = [...slos.values()].map(({ ttftMs, source }) => `${formatNs(ttftMs * 1e6)} (${source})`);
-  return ` SLO: a time to first token (TTFT) below ${words.join(", or ")}.`;
+  return ` SLO: a time to first token (TTFT) of at most ${words.join(", or ")}.`;
 }
 
 function tpotWords(figures: readonly Figures[]): string {

@@ -103,7 +103,7 @@ test("of unlike workloads it is said what differs, and each has its own window a
     "These runs did not have the same workload: windows of 2 min and 10 s. Each figure holds for its own run; none is called the best.",
   );
   const text = answerTable({ figures: list, differences: ["windows of 2 min and 10 s"] }).text;
-  expect(text).toContain("below 250 ms (chosen), or 400 ms (the p90 TTFT of static-online)");
+  expect(text).toContain("of at most 250 ms (chosen), or 400 ms (the p90 TTFT of static-online)");
   const cells = [...text.matchAll(/<tr><th scope="row">.*?<\/th><td>(.*?)<\/td><td>(.*?)<\/td>/g)];
   expect(cells.map(([, window, slo]) => [window, slo])).toEqual([
     ["2 min", "250 ms"],

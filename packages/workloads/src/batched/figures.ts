@@ -41,7 +41,7 @@ export function compareBatched(seeds: readonly (readonly BatchedOutcome[])[]): B
     if (!outcomes.some(({ policy }) => policy === "static-online")) {
       throw new TypeError("static-online was not replayed, whose p90 TTFT is the threshold of the SLO");
     }
-    return comparePolicies(outcomes, 0);
+    return comparePolicies(outcomes, null);
   });
   const whole = medianComparison(comparisons);
   // SliceScheduler over variants of itself is no comparison with a baseline.

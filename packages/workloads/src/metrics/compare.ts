@@ -6,7 +6,8 @@ import { onlineTtftMs, type PolicyResult, policyResult } from "./result.ts";
 export interface Ratios {
   readonly requestsPerSecond: number | null;
   readonly tokensPerSecond: number | null;
-  readonly sloAttainmentDelta: number;
+  /** Null without a threshold. */
+  readonly sloAttainmentDelta: number | null;
   readonly utilizationDelta: number;
 }
 
@@ -17,7 +18,8 @@ export interface SloThreshold {
 }
 
 export interface Comparison {
-  readonly slo: SloThreshold;
+  /** Null without online requests. */
+  readonly slo: SloThreshold | null;
   readonly policies: Readonly<Record<string, PolicyResult>>;
   /** By baseline; empty unless SliceScheduler was replayed. */
   readonly ratios: Readonly<Record<string, Ratios>>;
@@ -25,17 +27,13 @@ export interface Comparison {
 
 /**
  * Sets replays of one workload side by side.
- * @param serialTtftP90Ms p90 TTFT of exact serial servers, the threshold when Static-Online is not among the replays.
+ * @param serialTtftP90Ms p90 TTFT of exact serial servers, the threshold when Static-Online is not among the replays; null without
+ * online requests.
  */
-export function comparePolicies(outcomes: readonly ReplayOutcome[], serialTtftP90Ms: number): Comparison {
-  const reference = outcomes.find((outcome) => outcome.policy === "static-online");
-  const measured = reference === undefined ? undefined : percentiles(onlineTtftMs(reference))?.p90;
-  const slo: SloThreshold =
-    measured === undefined
-      ? { ttftMs: serialTtftP90Ms, source: "serial-server" }
-      : { ttftMs: measured, source: "static-online" };
+export function comparePolicies(outcomes: readonly ReplayOutcome[], serialTtftP90Ms: number | null): Comparison {
+  const slo = thresholdOf(outcomes, serialTtftP90Ms);
   const policies: Record<string, PolicyResult> = {};
-  for (const outcome of outcomes) policies[outcome.policy] = policyResult(outcome, slo.ttftMs);
+  for (const outcome of outcomes) policies[outcome.policy] = policyResult(outcome, slo?.ttftMs ?? null);
   const ratios: Record<string, Ratios> = {};
   for (const [ourName, ours] of Object.entries(policies)) {
     if (ourName !== "slicescheduler") continue;
@@ -45,12 +43,20 @@ export function comparePolicies(outcomes: readonly ReplayOutcome[], serialTtftP9
   return { slo, policies, ratios };
 }
 
+function thresholdOf(outcomes: readonly ReplayOutcome[], serialTtftP90Ms: number | null): SloThreshold | null {
+  const reference = outcomes.find((outcome) => outcome.policy === "static-online");
+  const measured = reference === undefined ? undefined : percentiles(onlineTtftMs(reference))?.p90;
+  if (measured !== undefined) return { ttftMs: measured, source: "static-online" };
+  return serialTtftP90Ms === null ? null : { ttftMs: serialTtftP90Ms, source: "serial-server" };
+}
+
 function ratiosOver(ours: PolicyResult, theirs: PolicyResult): Ratios {
   const quotient = (a: number, b: number): number | null => (b > 0 ? a / b : null);
   return {
     requestsPerSecond: quotient(ours.requestsPerSecond, theirs.requestsPerSecond),
     tokensPerSecond: quotient(ours.tokensPerSecond, theirs.tokensPerSecond),
-    sloAttainmentDelta: ours.sloAttainment - theirs.sloAttainment,
+    sloAttainmentDelta:
+      ours.sloAttainment === null || theirs.sloAttainment === null ? null : ours.sloAttainment - theirs.sloAttainment,
     utilizationDelta: ours.utilization - theirs.utilization,
   };
 }

@@ -11,7 +11,7 @@ export interface Range {
 export interface Spread {
   readonly requestsPerSecond: Range;
   readonly tokensPerSecond: Range;
-  readonly sloAttainment: Range;
+  readonly sloAttainment: Range | null;
   readonly utilization: Range;
   readonly ttftP50Ms: Range | null;
   readonly ttftP99Ms: Range | null;
@@ -42,8 +42,9 @@ export function medianComparison(comparisons: readonly Comparison[]): SeedsCompa
   const ratios: Record<string, Ratios> = {};
   for (const name of Object.keys(first.ratios))
     ratios[name] = fieldwiseMedian(comparisons.flatMap((comparison) => comparison.ratios[name] ?? []));
-  const ttftMs = median(comparisons.map((comparison) => comparison.slo.ttftMs));
-  return { slo: { ...first.slo, ttftMs }, policies, ratios, spread };
+  const thresholds = comparisons.flatMap(({ slo }) => slo?.ttftMs ?? []);
+  const slo = first.slo === null ? null : { ...first.slo, ttftMs: median(thresholds) };
+  return { slo, policies, ratios, spread };
 }
 
 function medianResult(results: readonly PolicyResult[]): PolicyResult {
@@ -59,19 +60,19 @@ function spreadOf(results: readonly PolicyResult[]): Spread {
     const values = results.map(pick);
     return { min: Math.min(...values), max: Math.max(...values) };
   };
-  const latency = (pick: (result: PolicyResult) => number | undefined): Range | null => {
+  const known = (pick: (result: PolicyResult) => number | null | undefined): Range | null => {
     const values = results.flatMap((result) => pick(result) ?? []);
     return values.length === 0 ? null : { min: Math.min(...values), max: Math.max(...values) };
   };
   return {
     requestsPerSecond: range((result) => result.requestsPerSecond),
     tokensPerSecond: range((result) => result.tokensPerSecond),
-    sloAttainment: range((result) => result.sloAttainment),
+    sloAttainment: known((result) => result.sloAttainment),
     utilization: range((result) => result.utilization),
-    ttftP50Ms: latency((result) => result.ttftMs?.p50),
-    ttftP99Ms: latency((result) => result.ttftMs?.p99),
-    tpotP50Ms: latency((result) => result.tpotMs?.p50),
-    tpotP99Ms: latency((result) => result.tpotMs?.p99),
+    ttftP50Ms: known((result) => result.ttftMs?.p50),
+    ttftP99Ms: known((result) => result.ttftMs?.p99),
+    tpotP50Ms: known((result) => result.tpotMs?.p50),
+    tpotP99Ms: known((result) => result.tpotMs?.p99),
   };
 }
 

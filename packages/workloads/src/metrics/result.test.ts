@@ -3,6 +3,7 @@ import { assertReplaySound, replayFailures } from "../replay/checks.ts";
 import type { ReplayOutcome } from "../replay/outcome.ts";
 import type { RequestRecord } from "../replay/records.ts";
 import { comparePolicies } from "./compare.ts";
+import { medianComparison } from "./median.ts";
 import { policyResult } from "./result.ts";
 
 const windowNs = 10e9;
@@ -76,15 +77,16 @@ describe("policyResult", () => {
     expect(result.tpotMs).toEqual({ p50: 500, p90: 500, p99: 500 });
   });
 
-  test("attainment counts TTFT strictly below the threshold", () => {
-    expect(policyResult(whole, 2000).sloAttainment).toBe(0.5);
-    expect(policyResult(whole, 2000.001).sloAttainment).toBe(1);
-    expect(policyResult(whole, 1000).sloAttainment).toBe(0);
+  test("attainment counts TTFT up to the threshold", () => {
+    expect(policyResult(whole, 1999.999).sloAttainment).toBe(0.5);
+    expect(policyResult(whole, 2000).sloAttainment).toBe(1);
+    expect(policyResult(whole, 999).sloAttainment).toBe(0);
+    expect(policyResult(whole, null).sloAttainment).toBeNull();
   });
 
   test("without online requests there are no latencies", () => {
     const result = policyResult(outcome({ records: [offline], offlineOffered: 1 }), 1);
-    expect(result).toMatchObject({ ttftMs: null, tpotMs: null, sloAttainment: 0, onlineCompleted: 0 });
+    expect(result).toMatchObject({ ttftMs: null, tpotMs: null, sloAttainment: null, onlineCompleted: 0 });
   });
 });
 
@@ -111,6 +113,22 @@ describe("comparePolicies", () => {
     expect(comparePolicies([ours], 1500).slo).toEqual({ ttftMs: 1500, source: "serial-server" });
     expect(comparePolicies([ours], 1500).policies).toMatchObject({ slicescheduler: { sloAttainment: 0.5 } });
     expect(comparePolicies([baseline], 1500).ratios).toEqual({});
+  });
+
+  test("who sets the threshold reaches it, with one request too", () => {
+    const { slo, policies } = comparePolicies([outcome({ records: [record(0)] })], 1);
+    expect(slo).toEqual({ ttftMs: 1000, source: "static-online" });
+    expect(policies["static-online"]?.sloAttainment).toBe(1);
+  });
+
+  test("without online requests there is no threshold, nor a distance", () => {
+    const records = [record(0, { class: "offline" })];
+    const of = (policy: string) => outcome({ policy, records, offlineOffered: 1 });
+    const compared = comparePolicies([of("static-online"), of("slicescheduler")], null);
+    expect(compared.slo).toBeNull();
+    expect(compared.ratios["static-online"]).toMatchObject({ sloAttainmentDelta: null, requestsPerSecond: 1 });
+    const median = medianComparison([compared, compared]);
+    expect([median.slo, median.spread["slicescheduler"]?.sloAttainment]).toEqual([null, null]);
   });
 });
 
