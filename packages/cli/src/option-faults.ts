@@ -6,8 +6,9 @@ const plainNumber = /^\d{1,20}(\.\d{1,20})?$/;
 export class OptionFaults {
   readonly #faults: string[] = [];
 
+  /** What several checks find alike is told once. */
   add(message: string): void {
-    this.#faults.push(message);
+    if (!this.#faults.includes(message)) this.#faults.push(message);
   }
 
   /** `option must be wanted, not found`. */

@@ -15,6 +15,7 @@ export type WorkloadErrorCode =
   | "INVALID_OPTION"
   | "UNKNOWN_POLICY"
   | "MODEL_DOES_NOT_FIT"
+  | "LINKS_MISSING"
   | "REPLAY_CHECK_FAILED";
 
 /** Base class of all errors of this package. */
@@ -104,6 +105,25 @@ export class UnknownPolicyError extends WorkloadError {
 export class ModelDoesNotFitError extends WorkloadError {
   constructor(reason: string, options?: ErrorOptions) {
     super("MODEL_DOES_NOT_FIT", reason, reason, options);
+  }
+}
+
+/** A policy lays a model instance over accelerators that no link joins. */
+export class LinksMissingError extends WorkloadError {
+  readonly policy: string;
+  /** From which accelerator to which one there is none, each once. */
+  readonly pairs: readonly (readonly [from: string, to: string])[];
+
+  constructor(policy: string, missing: readonly (readonly [from: string, to: string])[]) {
+    const pairs = [...new Map(missing.map((pair) => [JSON.stringify(pair), pair])).values()];
+    const joined = [...new Set(pairs.map(([from, to]) => [from, to].sort().join(" and ")))];
+    const more = joined.length > 1 ? ` and ${joined.length - 1} more pair(s)` : "";
+    super(
+      "LINKS_MISSING",
+      `the cluster needs a defaultLink, or links both ways between ${joined[0]}${more}: policy "${policy}" lays model instances over them`,
+    );
+    this.policy = policy;
+    this.pairs = pairs;
   }
 }
 

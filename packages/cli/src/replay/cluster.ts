@@ -1,6 +1,7 @@
 /** The cluster of a replay: the colocation experiment's, or a described one with durations by roofline. */
 import type { ClusterSpec } from "@slicescheduler/gmg";
 import {
+  assertPolicyRuns,
   colocationCluster,
   fittingInstanceAccelerators,
   type OfferedRequests,
@@ -8,8 +9,10 @@ import {
   rooflineDurations,
   rooflineSerialPasses,
   type SerialServerOptions,
+  WorkloadError,
 } from "@slicescheduler/workloads";
 import { loadCluster } from "../files/load.ts";
+import { OptionFaults } from "../option-faults.ts";
 import type { ReplaySettings } from "./settings.ts";
 
 export interface ReplayCluster {
@@ -42,4 +45,21 @@ export function instanceAcceleratorsOf(
   if (settings.instanceAccelerators !== null) return settings.instanceAccelerators;
   if (cluster.name === null) return colocationInstance;
   return fittingInstanceAccelerators(cluster.spec, settings.policies, offered);
+}
+
+/** What each policy needs of the cluster, before the first one is replayed. Errors: USAGE, with a line for each fault. */
+export function checkPolicies(
+  { policies }: ReplaySettings,
+  { spec }: ReplayCluster,
+  instanceAccelerators: number,
+  offered: OfferedRequests,
+): void {
+  const faults = new OptionFaults();
+  for (const policy of policies) {
+    faults.attempt(
+      () => assertPolicyRuns(spec, policy, instanceAccelerators, offered),
+      (error) => error instanceof WorkloadError,
+    );
+  }
+  faults.throwIfAny();
 }

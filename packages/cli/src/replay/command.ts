@@ -12,7 +12,7 @@ import picocolors from "picocolors";
 import { loadWorkload } from "../files/load.ts";
 import type { Io } from "../io.ts";
 import { ProgressPrinter } from "../progress.ts";
-import { instanceAcceleratorsOf, type ReplayCluster, replayCluster } from "./cluster.ts";
+import { checkPolicies, instanceAcceleratorsOf, type ReplayCluster, replayCluster } from "./cluster.ts";
 import { checkReplayFiles } from "./files.ts";
 import { reportOf, summarize, type WorkloadSummary } from "./json.ts";
 import { Recordings } from "./recordings.ts";
@@ -48,6 +48,7 @@ export async function runReplayCommand(
     const isFirst = summary === undefined;
     const instanceAccelerators =
       summary?.cluster.instanceAccelerators ?? instanceAcceleratorsOf(settings, cluster, source);
+    if (isFirst) checkPolicies(settings, cluster, instanceAccelerators, source);
     const workload = summarize(source, { settings, cluster, instanceAccelerators });
     summary ??= workload;
     if (source.profile !== null && isFirst) progress.line(generatedWords(source.profile.name, settings.profile));

@@ -20,6 +20,7 @@ import { type Disturbance, disturbanceFactor } from "./disturbance.ts";
 import type { EngineListener, EngineRequest, EngineRequestOptions, ReplayEngine } from "./engine.ts";
 import { weightBytesPerAccelerator } from "./fit.ts";
 import { assertPolicyFits } from "./instance-size.ts";
+import { assertPolicyLinked } from "./links.ts";
 import type { ReplayOutcome } from "./outcome.ts";
 import { type PassSpecs, partitionNames, passSpecs, templatesOf } from "./passes.ts";
 import { type ReplayPolicy, type ReplayScheduling, replayPolicy } from "./policy.ts";
@@ -88,7 +89,7 @@ export interface OpenReplay {
 
 /**
  * Replays the workload to its last operator and checks the run.
- * Errors: UNKNOWN_POLICY, INVALID_OPTION, MODEL_DOES_NOT_FIT, REPLAY_CHECK_FAILED.
+ * Errors: UNKNOWN_POLICY, INVALID_OPTION, MODEL_DOES_NOT_FIT, LINKS_MISSING, REPLAY_CHECK_FAILED.
  */
 export function replay(options: ReplayOptions): ReplayOutcome {
   const opened = openReplay(options);
@@ -107,6 +108,7 @@ export function openReplay(options: ReplayOptions): OpenReplay {
   const policy = typeof options.policy === "string" ? replayPolicy(options.policy, terms) : options.policy;
   const specs = passSpecs(cluster, policy);
   assertPolicyFits(cluster, policy, { online, offline }, specs);
+  assertPolicyLinked(cluster, policy, specs);
   const engine = new SliceSchedulerEngine(options, policy, specs);
   const records = scheduleReplay(engine, {
     policy,

@@ -4,8 +4,9 @@ import { InvalidOptionError, ModelDoesNotFitError } from "../errors.ts";
 import { llama3_8b } from "../llama/shape.ts";
 import type { Workload, WorkloadRequest } from "../recipes/types.ts";
 import { assertModelFits, largestRequestBytes } from "./fit.ts";
+import { assertPolicyLinked } from "./links.ts";
 import { layersPerOperatorOf, type PassSpecs, partitionNames, passSpecs, templatesOf } from "./passes.ts";
-import { type ReplayPolicy, replayPolicy } from "./policy.ts";
+import { type PolicyTerms, type ReplayPolicy, replayPolicy } from "./policy.ts";
 
 /** The sizes there can be: the model has four operators of eight layers. */
 export const instanceSizes: readonly number[] = [1, 2, 4];
@@ -36,6 +37,25 @@ export function assertPolicyFits(
 }
 
 /**
+ * Looks at all that a policy needs of the cluster, before anything runs.
+ * Errors: UNKNOWN_POLICY, INVALID_OPTION, MODEL_DOES_NOT_FIT, LINKS_MISSING.
+ */
+export function assertPolicyRuns(
+  cluster: ClusterSpec,
+  name: string,
+  instanceAccelerators: number,
+  offered: OfferedRequests,
+): void {
+  const policy = replayPolicy(name, termsOf(cluster, offered, instanceAccelerators));
+  assertPolicyFits(cluster, policy, offered);
+  assertPolicyLinked(cluster, policy);
+}
+
+function termsOf(cluster: ClusterSpec, { online }: OfferedRequests, instanceAccelerators: number): PolicyTerms {
+  return { partitions: partitionNames(cluster), tenants: online.tenants.length, instanceAccelerators };
+}
+
+/**
  * The fewest accelerators per instance under which every named policy fits the cluster, weights and largest request.
  * Errors: MODEL_DOES_NOT_FIT, with the numbers of the largest instance tried; UNKNOWN_POLICY, INVALID_OPTION.
  */
@@ -47,7 +67,7 @@ export function fittingInstanceAccelerators(
   const sizes = instanceSizes.filter((size) => size <= cluster.accelerators.length);
   let last: ModelDoesNotFitError | undefined;
   for (const instanceAccelerators of sizes) {
-    const terms = { partitions: partitionNames(cluster), tenants: offered.online.tenants.length, instanceAccelerators };
+    const terms = termsOf(cluster, offered, instanceAccelerators);
     try {
       for (const name of policies) assertPolicyFits(cluster, replayPolicy(name, terms), offered);
       return instanceAccelerators;

@@ -160,11 +160,8 @@ function offlineInstances(
 ): LaneGroup {
   const missing = instances.flat().filter((place) => !terms.partitions.includes(place));
   if (missing.length > 0) {
-    throw new InvalidOptionError(
-      "cluster",
-      `one without ${missing.join(", ")}`,
-      `one of eight accelerators for policy "${policy}"`,
-    );
+    const found = `one of ${groupsOf(terms, 1).length}`;
+    throw new InvalidOptionError("cluster", found, `one of eight accelerators for policy "${policy}"`);
   }
   const lanes = instances.map((partitions) => ({
     name: `offline on ${partitions.join(" or ")}`,

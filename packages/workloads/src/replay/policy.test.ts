@@ -69,12 +69,13 @@ describe("replayPolicy", () => {
   });
 
   test("a cluster without a place for the offline instance is refused, and the policy named that wants one", () => {
-    expect(() => replayPolicy("dual-share", { partitions: usual.slice(0, 5), tenants: 4 })).toThrowError(
-      /without quad1/,
+    const ofSix = [0, 1, 2, 3, 4, 5].map((index) => `single${index}`);
+    expect(() => replayPolicy("dual-share", { partitions: [...ofSix, "pair0", "quad0"], tenants: 4 })).toThrowError(
+      'cluster must be one of eight accelerators for policy "dual-share", not one of 6',
     );
     for (const name of policyNames.filter((known) => known.includes("share"))) {
-      expect(() => replayPolicy(name, { partitions: ["pair0"], tenants: 4 })).toThrowError(
-        `cluster must be one of eight accelerators for policy "${name}", not one without `,
+      expect(() => replayPolicy(name, { partitions: ["single0", "single1", "pair0"], tenants: 4 })).toThrowError(
+        `cluster must be one of eight accelerators for policy "${name}", not one of 2`,
       );
     }
   });
