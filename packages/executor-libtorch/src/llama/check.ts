@@ -29,13 +29,14 @@ export function checkLlamaOptions(options: LlamaOptions): void {
   if (!isObject(options)) throwAny([`options are ${shown(options)}, no object`]);
   const unknown = unknownField(options, OPTION_FIELDS);
   const faults = [...(unknown === undefined ? [] : [`options: ${unknown}`]), ...shapeFaults(options.shape)];
+  const layers = isObject(options.shape) ? options.shape.layers : undefined;
   const { partitions, layersPerOperator = 1, fetchLogits = false } = options;
   if (!Array.isArray(partitions)) faults.push("partitions is no list; llamaPartitions makes one");
   if (typeof fetchLogits !== "boolean") faults.push(`fetchLogits is ${shown(fetchLogits)}, neither true nor false`);
   if (!isSize(layersPerOperator))
     faults.push(`layersPerOperator is ${shown(layersPerOperator)}, no whole number from 1`);
-  else if (isSize(options.shape?.layers) && options.shape.layers % layersPerOperator !== 0)
-    faults.push(`layersPerOperator is ${layersPerOperator}, no divisor of the ${options.shape.layers} layers`);
+  else if (isSize(layers) && layers % layersPerOperator !== 0)
+    faults.push(`layersPerOperator is ${layersPerOperator}, no divisor of the ${layers} layers`);
   throwAny(faults);
 }
 
