@@ -39,6 +39,23 @@ export function oncePerFrame(draw: () => void): () => void {
   };
 }
 
+/** Calls back when nobody has asked again for so long. */
+export function onceAtRest(restMs: number, tell: () => void): () => void {
+  let isWaiting = false;
+  let sinceMs: number | null = null;
+  const look = (nowMs: number): void => {
+    sinceMs ??= nowMs;
+    isWaiting = nowMs - sinceMs < restMs;
+    if (isWaiting) requestAnimationFrame(look);
+    else tell();
+  };
+  return () => {
+    sinceMs = null;
+    if (!isWaiting) requestAnimationFrame(look);
+    isWaiting = true;
+  };
+}
+
 /** Draws at once while the element is in view or nearly so, else when it comes into view; paper shows all. */
 export function whileSeen(element: HTMLElement, draw: () => void): () => void {
   let isSeen = true;

@@ -1,7 +1,7 @@
 /** All timelines of the page, their toolbar, legend and strip. */
 import type { ColourNames, OverviewMeta } from "../../shared/blocks.ts";
 import { formatNs } from "../../shared/format.ts";
-import { create, find, nameElement } from "../dom.ts";
+import { create, find, nameElement, onceAtRest } from "../dom.ts";
 import type { Colours, Theme } from "../theme.ts";
 import { mixed } from "../theme.ts";
 import {
@@ -33,7 +33,10 @@ export class Timelines {
   readonly #inspector = new Inspector();
   readonly #mode = find("[data-colours]", HTMLSelectElement);
   readonly #legend = find("[data-legend]", HTMLElement);
-  #told: ReturnType<typeof setTimeout> | undefined;
+  /** To who does not see it: keys that repeat are one movement. */
+  readonly #tellRange = onceAtRest(settledMs, () => {
+    find("[data-range-words]", HTMLElement).textContent = `Shown: ${this.#rangeWords("the whole run, ")}.`;
+  });
 
   /** @param busy per policy: share per bucket, in millionths. */
   constructor(meta: OverviewMeta, busy: readonly Float64Array[], view: TimeView, theme: Theme) {
@@ -108,22 +111,18 @@ export class Timelines {
   }
 
   #showRange(): void {
-    const { fromNs, toNs, spanNs } = this.#view.viewport;
-    const isWhole = toNs - fromNs >= spanNs;
-    const text = isWhole ? `all ${formatNs(spanNs)}` : `${formatNs(toNs - fromNs)} from ${formatNs(fromNs)}`;
     const range = find("[data-range]", HTMLElement);
+    const text = this.#rangeWords("all ");
     if (range.textContent === text) return;
     const isFirst = range.textContent === "";
     range.textContent = text;
-    if (!isFirst) this.#tellRange(isWhole ? `the whole run, ${formatNs(spanNs)}` : text);
+    if (!isFirst) this.#tellRange();
   }
 
-  /** To who does not see it, once it stays: keys that repeat are one movement. */
-  #tellRange(text: string): void {
-    clearTimeout(this.#told);
-    this.#told = setTimeout(() => {
-      find("[data-range-words]", HTMLElement).textContent = `Shown: ${text}.`;
-    }, settledMs);
+  #rangeWords(whole: string): string {
+    const { fromNs, toNs, spanNs } = this.#view.viewport;
+    if (toNs - fromNs >= spanNs) return `${whole}${formatNs(spanNs)}`;
+    return `${formatNs(toNs - fromNs)} from ${formatNs(fromNs)}`;
   }
 
   #showLegend(): void {
