@@ -5,6 +5,7 @@ import { peeked, traceBytes } from "./bytes.ts";
 import { FaultList } from "./faults.ts";
 import { shown } from "./file.ts";
 import { layoutOf, type TraceColumns, type TraceFormat, type TraceLayout, traceFormats } from "./formats.ts";
+import { columnsHint, delimiterHint, formFault } from "./hints.ts";
 import { lineBatches, linesOfText, recordBytesMax } from "./lines.ts";
 import { CsvRecords, JsonRecords, type RecordReader, type TraceRecord } from "./records.ts";
 import { type FieldOf, readRow } from "./row-reader.ts";
@@ -65,7 +66,7 @@ export async function* traceBatches(
   try {
     const { head, all } = await peeked(bytes, hasFirstLine);
     const layout = layoutOf(Buffer.from(head).toString("utf8"), format, columns);
-    const assembly = new Assembly(file, layoutFound(layout, head, file), reading, counts);
+    const assembly = new Assembly(file, layoutFound(layout, head, file, format === "csv"), reading, counts);
     for await (const lines of lineBatches(all)) {
       yield assembly.take(lines);
       if (assembly.isEnded) break;
@@ -81,7 +82,7 @@ export function parseTrace(text: string, file: string, reading: TraceReading = {
   checkReading(reading);
   const { format, columns } = reading;
   const head = Buffer.from(text.slice(0, recordBytesMax));
-  const layout = layoutFound(layoutOf(head.toString(), format, columns), head, file);
+  const layout = layoutFound(layoutOf(head.toString(), format, columns), head, file, format === "csv");
   const assembly = new Assembly(file, layout, reading, newCounts());
   return [...assembly.take(linesOfText(text)), ...assembly.end()];
 }
@@ -204,7 +205,7 @@ class Assembly {
 function missing(column: string, header: readonly string[]): string {
   const near = nearest(column, header);
   const hint = near === undefined ? "" : ` (did you mean ${shown(near)}?)`;
-  return `has no column ${shown(column)}${hint}; it has ${shown(header.join(", "))}`;
+  return `has no column ${shown(column)}${hint}; it has ${shown(header.join(", "))}${header.length === 1 ? delimiterHint(header[0] ?? "") : ""}`;
 }
 
 const faultsMaxDefault = 20;
@@ -216,13 +217,15 @@ function hasFirstLine(head: Uint8Array): boolean {
   return head.byteLength > recordBytesMax || (begin >= 0 && head.indexOf(lineFeed, begin) >= 0);
 }
 
-function layoutFound(layout: TraceLayout | null, head: Uint8Array, file: string): TraceLayout {
+function layoutFound(layout: TraceLayout | null, head: Uint8Array, file: string, isCsv: boolean): TraceLayout {
+  const fault = formFault(head, isCsv);
+  if (fault !== null) throw new TraceError("TRACE_WRONG_HEADER", file, 1, fault);
   if (layout !== null) return layout;
   const text = Buffer.from(head).toString("utf8").trim();
   if (text === "") throw new TraceError("TRACE_EMPTY", file, null, "is empty; a header line and rows were expected");
   const formats = traceFormats.filter((format) => format !== "csv" && format !== "jsonl").join(", ");
   const first = text.split("\n", 1)[0] ?? "";
-  const reason = `begins with ${shown(first)}, which no known format does (${formats}); name its columns to read it all the same`;
+  const reason = `begins with ${shown(first)}, which no known format does (${formats})${delimiterHint(first)}; ${columnsHint}`;
   throw new TraceError("TRACE_WRONG_HEADER", file, 1, reason);
 }
 

@@ -26,7 +26,11 @@ export function readRow(
   const arrival = textOf(fieldOf(columns.arrival));
   const unit = columns.arrivalUnit ?? "s";
   const at = arrival === undefined ? undefined : parseInstant(arrival, unit);
-  if (at === undefined) return `${columns.arrival} ${wordOf(fieldOf(columns.arrival))} is not ${timeUnitWords[unit]}`;
+  if (at === undefined) {
+    const isDate = arrival !== undefined && unit !== "iso" && parseInstant(arrival, "iso") !== undefined;
+    const hint = isDate ? "; dates are read with --arrival-unit iso" : "";
+    return `${columns.arrival} ${wordOf(fieldOf(columns.arrival))} is not ${timeUnitWords[unit]}${hint}`;
+  }
   const inputTokens = tokensOf(fieldOf(columns.inputTokens));
   if (inputTokens === undefined) return tokensReason(columns.inputTokens, fieldOf(columns.inputTokens), zeroTokens);
   const outputTokens = tokensOf(fieldOf(columns.outputTokens));

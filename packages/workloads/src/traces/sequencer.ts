@@ -35,7 +35,7 @@ export class Sequencer {
     if (arrivalNs < this.#lastNs) {
       const lateSeconds = (this.#lastNs - arrivalNs) / 1e9;
       const held = this.#reorderRows === 0 ? "" : `, further than ${this.#reorderRows} rows can put right`;
-      const reason = `arrives ${lateSeconds} s before a row above it${held}; rows must be sorted by time`;
+      const reason = `arrives ${lateSeconds} s before a row above it${held}; rows must be sorted by time, or \`convert --reorder-rows\` say by how many they may be out of order`;
       return { code: "TRACE_OUT_OF_ORDER", line: row.line, reason };
     }
     if (arrivalNs > traceDaysMax * 86_400e9) {
