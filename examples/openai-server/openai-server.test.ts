@@ -202,7 +202,8 @@ describe("with the official client", () => {
     await expect(chat({ max_tokens: 0 })).rejects.toMatchObject({ ...refused, param: "max_tokens" });
     await expect(chat({ max_tokens: 5000 })).rejects.toMatchObject({ ...refused, code: "context_length_exceeded" });
     await expect(chat({ n: 2 })).rejects.toMatchObject({ ...refused, code: "unsupported_value", param: "n" });
-    await expect(chat({ logit_bias: { 1: 2 } })).rejects.toMatchObject({ ...refused, code: "unknown_parameter" });
+    await expect(chat({ logit_bias: { 1: 2 } })).rejects.toMatchObject({ ...refused, code: "unsupported_value" });
+    await expect(chat({ reasoning_effort: "low" })).rejects.toMatchObject({ ...refused, code: "unknown_parameter" });
     await expect(chat({ stop: ["a", "b", "c", "d", "e"] })).rejects.toMatchObject({ ...refused, param: "stop" });
     await expect(chat({ service_tier: "gold" })).rejects.toMatchObject({ ...refused, param: "service_tier" });
     await expect(client.completions.create({ model, prompt: "" })).rejects.toMatchObject({
