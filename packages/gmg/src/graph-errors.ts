@@ -35,6 +35,15 @@ export class SubmissionError extends GmgError {
   }
 }
 
+/** @param known Names of all that are registered. */
+export function unknownTemplate(name: string, known: readonly string[]): SubmissionError {
+  return new SubmissionError(
+    "UNKNOWN_TEMPLATE",
+    `template ${JSON.stringify(name)} is not registered (registered: ${known.join(", ") || "none"})`,
+    { template: name },
+  );
+}
+
 /** Code `ILLEGAL_MOVE`: an event or a decision that the state does not allow. Nothing changed. */
 export class IllegalMoveError extends GmgError {
   constructor(message: string, details: Readonly<Record<string, unknown>> = {}) {

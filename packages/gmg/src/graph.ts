@@ -20,7 +20,7 @@ import { forgetCopy } from "./buffers.ts";
 import { displaceOperator, unplaceRequest } from "./displace.ts";
 import { joinPlaced, requireFeasible } from "./feasible.ts";
 import { Frontier } from "./frontier.ts";
-import { SubmissionError } from "./graph-errors.ts";
+import { SubmissionError, unknownTemplate } from "./graph-errors.ts";
 import { hashOf } from "./graph-hash.ts";
 import {
   type Availability,
@@ -131,13 +131,8 @@ export class GlobalMappingGraph {
   /** Throws UNKNOWN_TEMPLATE. */
   template(name: string): Template {
     const template = this.#state.templates.get(name);
-    if (template !== undefined) return template;
-    const known = [...this.#state.templates.keys()].join(", ") || "none";
-    throw new SubmissionError(
-      "UNKNOWN_TEMPLATE",
-      `template ${JSON.stringify(name)} is not registered (registered: ${known})`,
-      { template: name },
-    );
+    if (template === undefined) throw unknownTemplate(name, [...this.#state.templates.keys()]);
+    return template;
   }
 
   /** Throws DUPLICATE_ID, UNKNOWN_TEMPLATE, symbol errors, and NEVER_FITS when no partition could ever hold its claim. */
