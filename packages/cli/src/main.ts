@@ -1,11 +1,12 @@
 /** The command line as a function: arguments and surroundings in, exit code out. */
-import { nearest, TraceFaultsError, WorkloadError } from "@slicescheduler/workloads";
+import { TraceFaultsError, WorkloadError } from "@slicescheduler/workloads";
 import { CommanderError } from "commander";
-import { CliError, UsageError } from "./errors.ts";
+import { CliError } from "./errors.ts";
 import type { Io } from "./io.ts";
 import { printableIo } from "./printable.ts";
 import { buildProgram } from "./program.ts";
 import type { Replay } from "./replay/command.ts";
+import { checkWords } from "./unknown-words.ts";
 
 /**
  * Exit codes: 0 done; 1 a replay broke an invariant, or something failed inside; 2 bad input: options, files, or faults that
@@ -15,24 +16,12 @@ export async function main(args: readonly string[], io: Io, replay?: Replay): Pr
   const printing = printableIo(io);
   try {
     const program = buildProgram({ io: printing, replay, args });
-    checkCommand(
-      args,
-      program.commands.map((command) => command.name()),
-    );
+    checkWords(args, program, "replay");
     await program.parseAsync([...args], { from: "user" });
     return 0;
   } catch (error) {
     return report(error, printing);
   }
-}
-
-/** A first word that is no command would be taken for an argument of the default one. */
-function checkCommand(args: readonly string[], commands: readonly string[]): void {
-  const [first] = args;
-  if (first === undefined || first.startsWith("-") || first === "help" || commands.includes(first)) return;
-  const near = nearest(first, commands);
-  const hint = near === undefined ? "" : `did you mean "${near}"? `;
-  throw new UsageError([`unknown command ${JSON.stringify(first)}; ${hint}known: ${commands.join(", ")}`]);
 }
 
 function report(error: unknown, io: Io): number {

@@ -27,18 +27,23 @@ export interface NamedFile {
 /**
  * To be called before the work: outputs can be written, and none of them is a file that is read, or another output, by whatever
  * names, links included. What is no regular file (a pipe, a device) may be named more than once.
- * Errors: USAGE, with every output that is in the way of something; FILE_UNWRITABLE.
+ * Errors: FILE_UNWRITABLE where that is all there is; else USAGE; a line for each output that cannot be written or is in the way.
  */
 export function checkOutputs(outputs: readonly NamedFile[], inputs: readonly NamedFile[] = []): void {
   const taken = new Map<string, NamedFile>();
   const faults: string[] = [];
+  const unwritables: CliError[] = [];
   for (const input of inputs) {
     const identity = identityOf(input.path);
     if (identity !== null) taken.set(identity, input);
   }
   const read = new Set<NamedFile>(inputs);
   for (const output of outputs) {
-    checkWritable(output);
+    const fault = unwritableFault(output);
+    if (fault !== null) {
+      unwritables.push(fault);
+      continue;
+    }
     const identity = identityOf(output.path);
     if (identity === null) continue;
     const other = taken.get(identity);
@@ -47,7 +52,9 @@ export function checkOutputs(outputs: readonly NamedFile[], inputs: readonly Nam
       faults.push(`${nameOf(output)} is the file that is read as ${nameOf(other)}; name another`);
     else faults.push(`${nameOf(output)} is the file that ${nameOf(other)} is written to; name another`);
   }
-  if (faults.length > 0) throw new UsageError(faults);
+  const messages = unwritables.map(({ message }) => message);
+  if (faults.length > 0) throw new UsageError([...messages, ...faults]);
+  if (messages.length > 0) throw new CliError("FILE_UNWRITABLE", [...new Set(messages)].join("\n"));
 }
 
 function nameOf({ option, shown }: NamedFile): string {
@@ -76,8 +83,24 @@ function targetOf(path: string): string {
   return target;
 }
 
+function unwritableFault(output: NamedFile): CliError | null {
+  try {
+    checkWritable(output);
+    return null;
+  } catch (error) {
+    if (error instanceof CliError) return error;
+    throw error;
+  }
+}
+
 /** Errors: FILE_UNWRITABLE. */
-function checkWritable({ shown, path }: NamedFile): void {
+function checkWritable({ option, shown, path }: NamedFile): void {
+  // Also with a policy's name behind it.
+  if (shown === "-" || shown.startsWith("-."))
+    throw new CliError(
+      "FILE_UNWRITABLE",
+      `${option} -: takes a file, and - is not stdout here; ./- is a file of that name`,
+    );
   const stats = statOf(path);
   if (stats?.isDirectory() === true) throw unwritable(shown, "it is a folder");
   const target = stats === null ? dirname(targetOf(path)) : path;

@@ -82,7 +82,12 @@ export {
 } from "./replay/driver.ts";
 export type { EngineListener, EngineRequest, EngineRequestOptions, ReplayEngine } from "./replay/engine.ts";
 export { assertModelFits, type FitDemand } from "./replay/fit.ts";
-export { assertPolicyRuns, fittingInstanceAccelerators, instanceSizes, type OfferedRequests } from "./replay/instance-size.ts";
+export {
+  assertPolicyRuns,
+  fittingInstanceAccelerators,
+  instanceSizes,
+  type OfferedRequests,
+} from "./replay/instance-size.ts";
 export type { AcceleratorOutcome, ReplayOutcome } from "./replay/outcome.ts";
 export { partitionNames } from "./replay/passes.ts";
 export {

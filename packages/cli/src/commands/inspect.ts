@@ -12,6 +12,7 @@ export function addInspect(root: Command, { io }: Services): Command {
     .option("--at <time>", "event log: the moment to look at, such as 90s or 1500000000 (ns) (default: the end)")
     .option("--instance <n>", "explain this instance: its operators and the decisions about it")
     .option("--decision <round>", "explain this decision: every candidate, and why it was not the one")
+    .option("--decisions", "list the decisions that had a choice, of several candidates")
     .option("--gantt", "print the timeline as text (the default for saved replays and run records)")
     .option("--from <time>", "of the timeline")
     .option("--to <time>", "of the timeline")
@@ -25,6 +26,7 @@ export function addInspect(root: Command, { io }: Services): Command {
   return withExamples(command, [
     ["slicescheduler replay --policy slicescheduler --minutes 1 --event-log run.jsonl", "makes a log to look into"],
     ["slicescheduler inspect run.jsonl --at 30s", "the master after half a minute"],
-    ["slicescheduler inspect run.jsonl --decision 12", "one decision"],
+    ["slicescheduler inspect run.jsonl --decisions", "the decisions that had a choice"],
+    ["slicescheduler inspect run.jsonl --decision 0", "one decision"],
   ]);
 }

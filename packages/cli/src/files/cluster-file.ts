@@ -13,7 +13,7 @@ import { type LoadedDocument, parseDocument } from "./document.ts";
 import { inOrder } from "./fault-order.ts";
 import { faultPath, type PathSegment, pathSegments } from "./path.ts";
 import { parseQuantity, type QuantityKind } from "./quantity.ts";
-import { type SchemaFault, schemaFaults } from "./schema-check.ts";
+import { overlaps, type SchemaFault, schemaFaults } from "./schema-check.ts";
 import { asArray, asRecord, asText } from "./values.ts";
 
 export interface ClusterFile {
@@ -74,7 +74,8 @@ function draftOf(document: LoadedDocument): Draft {
       return { spec: null, faults, acceleratorPaths, linkPaths: [] };
     }
     for (let copy = 0; copy < copies; copy++) {
-      const name = count === undefined ? entry["name"] : `${String(entry["name"])}${copy}`;
+      const given = entry["name"];
+      const name = count === undefined || typeof given !== "string" ? given : `${given}${copy}`;
       accelerators.push(acceleratorOf(entry, name));
       acceleratorPaths.push(path);
     }
@@ -101,7 +102,10 @@ function draftOf(document: LoadedDocument): Draft {
 
 /** Shares for a kind that no accelerator has would be without effect. */
 function efficiencyFaults(document: LoadedDocument, spec: ClusterSpec | null): FileFault[] {
-  const kinds = [...new Set((spec?.accelerators ?? []).map(({ kind }) => String(kind)))];
+  const kinds = [...new Set((spec?.accelerators ?? []).map(({ kind }) => kind))].filter(
+    (kind) => typeof kind === "string",
+  );
+  if (kinds.length === 0) return [];
   return Object.keys(asRecord(asRecord(document.value)["efficiency"])).flatMap((kind) => {
     if (kinds.includes(kind)) return [];
     const near = nearest(kind, kinds);
@@ -166,11 +170,6 @@ const shortNames: ReadonlyMap<string, string> = new Map([
   ["latencyNs", "latency"],
   ["bytesPerSecond", "bandwidth"],
 ]);
-
-function overlaps(a: readonly PathSegment[], b: readonly PathSegment[]): boolean {
-  const length = Math.min(a.length, b.length);
-  return a.slice(0, length).join("\0") === b.slice(0, length).join("\0");
-}
 
 function acceleratorOf(entry: Readonly<Record<string, unknown>>, name: unknown): AcceleratorSpec {
   const found: Record<string, unknown> = { name, kind: entry["kind"] };

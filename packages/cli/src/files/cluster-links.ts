@@ -27,9 +27,9 @@ export class LinkReader {
   #comparisons = 0;
 
   /** @param names of the accelerators, in their order. */
-  constructor(document: LoadedDocument, names: readonly string[]) {
+  constructor(document: LoadedDocument, names: readonly unknown[]) {
     this.#document = document;
-    this.#names = names;
+    this.#names = names.filter((name) => typeof name === "string");
   }
 
   read(entry: Entry, path: readonly PathSegment[]): ReadLink[] {
@@ -43,7 +43,8 @@ export class LinkReader {
       path,
     });
     if (entry["between"] !== undefined) {
-      return this.#between(entry["between"], path).map((pair) => link(`${String(name)} ${pair[0]}→${pair[1]}`, [pair]));
+      const of = ([from, to]: [string, string]): unknown => (typeof name === "string" ? `${name} ${from}→${to}` : name);
+      return this.#between(entry["between"], path).map((pair) => link(of(pair), [pair]));
     }
     if (entry["from"] !== undefined) return [link(name, this.#fromTo(entry, path))];
     return [link(name, entry["connects"])];
@@ -99,7 +100,7 @@ export class LinkReader {
         this.#tooManyPatterns(path);
         return [];
       }
-      const matches = this.#names.filter((name) => typeof name === "string" && isMatch(name, pattern));
+      const matches = this.#names.filter((name) => isMatch(name, pattern));
       if (matches.length === 0) {
         const some = this.#names
           .slice(0, 4)

@@ -63,7 +63,9 @@ export function parseDocument(text: string, file: string): LoadedDocument {
   const documents = parsed(source, lines, fail);
   const [document, second] = documents;
   if (document === undefined) throw fail(0, "is empty; a YAML or JSON object was expected");
-  const faults = documents.flatMap(({ errors }) => errors).slice(0, faultsMax);
+  const faults = documents
+    .flatMap(({ errors, warnings }) => [...errors, ...warnings.filter(isTag)])
+    .slice(0, faultsMax);
   if (faults.length > 0) {
     throw new FileInvalidError(
       faults.map(({ pos, message }) => fail(pos[0], inWords(message)).faults[0]).filter((it) => it !== undefined),
@@ -95,6 +97,11 @@ function parsed(
     if (cause instanceof RangeError) throw fail(0, `is nested deeper than ${documentDepthMax}`);
     throw cause;
   }
+}
+
+/** What a tag asks for is not done, so that the value would be another one than the file says. */
+function isTag({ code }: { readonly code: string }): boolean {
+  return code === "TAG_RESOLVE_FAILED";
 }
 
 /** The 0-based line on which brackets, dashes and question marks nest too deeply to be read; a bound, quoted text counts as well. */

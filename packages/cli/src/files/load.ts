@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { isAbsolute, join } from "node:path";
 import { nearest } from "@slicescheduler/workloads";
 import { readyClusterFile, readyClusters } from "../assets.ts";
-import { CliError } from "../errors.ts";
+import { CliError, UsageError } from "../errors.ts";
 import { type ClusterFile, parseClusterFile } from "./cluster-file.ts";
 import { documentBytesMax } from "./document.ts";
 import { readText } from "./read-file.ts";
@@ -20,6 +20,8 @@ export interface LoadedCluster extends ClusterFile {
  */
 export function loadCluster(given: string, cwd: string): LoadedCluster {
   const ready = readyClusters();
+  if (given.trim() === "")
+    throw new CliError("UNKNOWN_CLUSTER", `--cluster needs a name or a file; ready ones: ${ready.join(", ")}`);
   if (ready.includes(given)) {
     const file = readyClusterFile(given);
     return { given, ...parseClusterFile(readText(file, documentBytesMax), `${given}.yaml`) };
@@ -34,8 +36,9 @@ export function loadCluster(given: string, cwd: string): LoadedCluster {
   return { given, ...parseClusterFile(readText(file, documentBytesMax), given) };
 }
 
-/** Errors: FILE_NOT_FOUND, FILE_UNREADABLE, FILE_TOO_LARGE, FILE_INVALID. */
+/** Errors: FILE_NOT_FOUND, FILE_UNREADABLE, FILE_TOO_LARGE, FILE_INVALID, USAGE. */
 export function loadWorkload(given: string, cwd: string): WorkloadFile {
+  if (given.trim() === "") throw new UsageError(["--workload needs a file, such as mine.yaml"]);
   return parseWorkloadFile(readText(resolved(given, cwd), documentBytesMax), given, cwd);
 }
 

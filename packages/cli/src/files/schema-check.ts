@@ -20,7 +20,10 @@ const validators = new Map<SchemaName, ValidateFunction>();
 export function schemaFaults(document: LoadedDocument, name: SchemaName): SchemaFault[] {
   const validate = validatorOf(name);
   if (validate(document.value)) return [];
-  const errors = (validate.errors ?? []).filter(isOwnFault);
+  const own = (validate.errors ?? []).filter(isOwnFault);
+  // Of a value that is of another type altogether nothing else is worth telling.
+  const mistyped = new Set(own.flatMap(({ keyword, instancePath }) => (keyword === "type" ? [instancePath] : [])));
+  const errors = own.filter(({ keyword, instancePath }) => keyword === "type" || !mistyped.has(instancePath));
   const found = new Map<string, SchemaFault>();
   for (const error of errors) {
     if (found.size >= faultsMax) break;
@@ -77,4 +80,10 @@ function shownValue(value: unknown): string {
   if (typeof value === "string") return JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}…` : value);
   if (Array.isArray(value)) return `a list of ${value.length}`;
   return typeof value === "object" ? "an object" : String(value);
+}
+
+/** Whether one of two paths leads to the other. */
+export function overlaps(a: readonly PathSegment[], b: readonly PathSegment[]): boolean {
+  const length = Math.min(a.length, b.length);
+  return a.slice(0, length).join("\0") === b.slice(0, length).join("\0");
 }

@@ -1,6 +1,7 @@
 /** `inspect`: what a run did at a moment, and why: from an event log, a snapshot of the graph, a saved replay or a run record. */
 import {
   decisionText,
+  type EventLogReplayOptions,
   type Inspection,
   inspectEventLog,
   inspectionText,
@@ -8,6 +9,7 @@ import {
   instanceText,
   type RunRecord,
   recordEventLog,
+  replayEventLog,
   textGantt,
 } from "@slicescheduler/timeline";
 import { UsageError } from "../errors.ts";
@@ -23,6 +25,7 @@ export interface InspectCommandOptions {
   readonly to?: string;
   readonly instance?: string;
   readonly decision?: string;
+  readonly decisions?: boolean;
   readonly policy?: string;
   readonly gantt?: boolean;
   readonly list?: string;
@@ -31,8 +34,15 @@ export interface InspectCommandOptions {
 
 type Decision = NonNullable<Inspection["decision"]>;
 
-/** The object of `--json`: an `Inspection`; of a run record what it kept. */
-export type InspectReport = Inspection | RecordReport;
+/** The object of `--json`: an `Inspection`; of a run record what it kept; with `--decisions` those. */
+export type InspectReport = Inspection | RecordReport | ChoicesReport;
+
+export interface ChoicesReport {
+  /** Those that had several candidates, as many as `--list` says. */
+  readonly decisions: readonly Decision[];
+  /** How many there are in all. */
+  readonly decisionsWithChoice: number;
+}
 
 export interface RecordReport {
   readonly label: string;
@@ -42,7 +52,7 @@ export interface RecordReport {
   readonly transfers: number;
   readonly requests: number;
   readonly decisionsSeen: number;
-  /** What was asked for: that of a round, else those about an instance. */
+  /** That of a round or those about an instance where one is asked for; else the first that were kept, as many as `--list` says. */
   readonly decisions: readonly Decision[];
 }
 
@@ -62,6 +72,15 @@ export async function runInspect(given: string, options: InspectCommandOptions, 
   const file = await loadInspected(given, options.policy, io.cwd, progress);
   progress.clear();
   if (file.kind === "log" && file.log.isCutOff) io.err(`${given}: its last line was cut off, and is left out\n`);
+  if (options.decisions === true) {
+    printChoices(
+      namingFile(given, () => decisionsWithChoice(file, asked)),
+      asked,
+      options,
+      io,
+    );
+    return;
+  }
   if (file.kind === "record") {
     inspectRecord(file.record, asked, options, io);
     return;
@@ -113,6 +132,8 @@ function askedOf(options: InspectCommandOptions): Asked {
     faults.add(`--from must be before --to; ${options.from} is not before ${options.to}`);
   if (options.gantt !== true && (options.from ?? options.to) !== undefined)
     faults.add("--from and --to are of --gantt; --at is the moment to look at");
+  if (options.decisions === true && (options.gantt ?? options.instance ?? options.decision) !== undefined)
+    faults.add("--decisions lists them all; it goes with none of --gantt, --instance and --decision");
   if (options.gantt === true && options.json === true) faults.add("--gantt and --json cannot be given both");
   faults.throwIfAny();
   return asked;
@@ -150,7 +171,7 @@ function inspectRecord(record: RunRecord, asked: Asked, options: InspectCommandO
     io.out(`${JSON.stringify(report)}\n`);
     return;
   }
-  if (decisions.length > 0) {
+  if (asked.decision !== undefined || asked.instance !== undefined) {
     for (const decision of decisions.slice(0, asked.listMax)) io.out(`${decisionText(decision)}\n`);
     return;
   }
@@ -158,13 +179,43 @@ function inspectRecord(record: RunRecord, asked: Asked, options: InspectCommandO
 }
 
 /** What a record kept of the decisions that are asked for. Errors: USAGE when it kept none of them. */
-function decisionsOf({ decisions }: RunRecord, { decision, instance }: Asked): readonly Decision[] {
-  if (decision === undefined && instance === undefined) return [];
+function decisionsOf({ decisions }: RunRecord, { decision, instance, listMax }: Asked): readonly Decision[] {
+  if (decision === undefined && instance === undefined) return decisions.kept.slice(0, listMax);
   const found = decisions.kept.filter((one) => one.round === decision || one.instance === instance);
   if (found.length > 0) return found;
   const what = decision === undefined ? `about instance ${instance}` : `${decision}`;
   const kept = `${decisions.kept.length} of ${decisions.seen}`;
   throw new UsageError([`no decision ${what} is among the ${kept} that the record kept; an event log has all`]);
+}
+
+/** Where there was one candidate there is nothing to explain. Errors: USAGE for a snapshot. */
+function decisionsWithChoice(file: InspectedFile, { atNs }: Asked): Decision[] {
+  if (file.kind === "snapshot") throw new UsageError(["--decisions: a snapshot has no decisions; an event log has"]);
+  const found: Decision[] = [];
+  const take = (decision: Decision): void => {
+    if (decision.candidates.length > 1 && decision.atNs <= (atNs ?? Number.POSITIVE_INFINITY)) found.push(decision);
+  };
+  if (file.kind === "record") file.record.decisions.kept.forEach(take);
+  else {
+    const onReaction: EventLogReplayOptions["onReaction"] = ({ notices }) => {
+      for (const { name, value } of notices) if (name === "decision") take(value);
+    };
+    replayEventLog(file.log, { ...(atNs === undefined ? {} : { untilNs: atNs }), onReaction });
+  }
+  return found;
+}
+
+function printChoices(found: readonly Decision[], { listMax }: Asked, { json }: InspectCommandOptions, io: Io): void {
+  const decisions = found.slice(0, listMax);
+  if (json === true) {
+    io.out(`${JSON.stringify({ decisions, decisionsWithChoice: found.length } satisfies ChoicesReport)}\n`);
+    return;
+  }
+  // The head of each; `--decision` shows the candidates.
+  for (const decision of decisions) io.out(`${decisionText(decision).split("\n", 1)[0]}\n`);
+  const rest = found.length - decisions.length;
+  if (rest > 0) io.out(`and ${rest} more; --list ${found.length} writes them all\n`);
+  if (found.length === 0) io.out("no decision had several candidates\n");
 }
 
 function gantt(record: RunRecord, { fromNs, toNs }: Asked, io: Io): string {

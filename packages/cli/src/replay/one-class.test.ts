@@ -45,7 +45,9 @@ describe("no online request", () => {
     expect((await run([...tinyReplay, "--record", "tiny.run"])).code).toBe(0);
     expect((await run(["report", "tiny.run", "off.run", "-o", "both.html"])).code).toBe(0);
     expect(text("both.html")).toContain("SLO: a time to first token (TTFT) of at most");
-    expect((await run(["compare", "tiny.run", "off.run"])).out).toMatch(/tiny\.run: TTFT ≤ \d+ ms\n {2}off\.run: none\n/);
+    expect((await run(["compare", "tiny.run", "off.run"])).out).toMatch(
+      /tiny\.run: TTFT ≤ \d+ ms\n {2}off\.run: none\n/,
+    );
   });
 
   test("as earlier releases saved it, with a threshold of 0, it is read as one without", async () => {

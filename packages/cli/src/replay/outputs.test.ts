@@ -204,6 +204,23 @@ describe("inspect", () => {
     expect([none.code, none.err]).toEqual([2, expect.stringContaining("there is no decision 99999")]);
   });
 
+  test("the decisions that had a choice, of a log and of a saved replay, and all that a record kept", async () => {
+    const { out } = await run(["inspect", "e.slicescheduler.jsonl", "--decisions", "--list", "2"]);
+    expect(out).toMatch(/^(?:decision \d+ at .*, of \d+ candidates\n){2}and \d+ more; --list \d+ writes them all\n$/);
+    const saved = ["inspect", "out.run", "--policy", "slicescheduler", "--json"];
+    const choices = JSON.parse((await run([...saved, "--decisions"])).out);
+    expect(choices.decisionsWithChoice).toBeGreaterThan(2);
+    for (const { candidates } of choices.decisions) expect(candidates.length).toBeGreaterThan(1);
+    const all = JSON.parse((await run([...saved, "--list", "100000"])).out);
+    expect(all.decisions.length).toBeGreaterThan(choices.decisionsWithChoice);
+    expect(all.decisions).toHaveLength(all.decisionsSeen);
+    expect(JSON.parse((await run([...saved, "--list", "3"])).out).decisions).toHaveLength(3);
+    const pinned = await run(["inspect", "out.run", "--policy", "static-online", "--decisions"]);
+    expect([pinned.code, pinned.out]).toEqual([0, "no decision had several candidates\n"]);
+    const both = await run(["inspect", "out.run", "--decisions", "--decision", "1"]);
+    expect([both.code, both.err]).toEqual([2, expect.stringContaining("it goes with none of")]);
+  });
+
   test("a timeline from the log is that of the saved replay", async () => {
     const span = ["--gantt", "--from", "0", "--to", "2s"];
     const fromLog = await run(["inspect", "e.slicescheduler.jsonl", ...span]);

@@ -4,7 +4,6 @@ import {
   type Percentiles,
   type PolicyResult,
   type Range,
-  type Ratios,
 } from "@slicescheduler/workloads";
 import type { ClusterSummary, ReplayReport, WorkloadSummary } from "./json.ts";
 

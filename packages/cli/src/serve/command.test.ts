@@ -44,7 +44,25 @@ describe("serve-view", () => {
     ]);
     expect(code).toBe(0);
     expect(JSON.parse(out).token).toMatch(/^[\w-]{32}$/);
-    expect(err).toContain("the replay is over");
+    expect(err).toContain("the replay is over\n");
+    expect(err).toContain("it ends with the replay, or by Ctrl+C");
+  });
+
+  test("on all addresses: it answers under the one it prints, warns, and names the option for others", async () => {
+    let interrupt = (): void => {};
+    const seen: Promise<Response>[] = [];
+    const { code, err } = await run(["serve-view", ...requests, "--host", "0.0.0.0", "--json"], {
+      onListening: (callback) => {
+        interrupt = callback;
+      },
+      onOut: (text) => {
+        const page = fetch(JSON.parse(text).url);
+        seen.push(page);
+        void page.finally(() => interrupt());
+      },
+    });
+    expect([code, (await seen[0])?.status]).toEqual([0, 200]);
+    expect(err).toMatch(/open to everybody in the network; .* names given with --allow-host/);
   });
 
   test("with every accelerator drained on the page the replay goes on to its end", async () => {

@@ -63,12 +63,12 @@ export async function runServeView(raw: ServeOptions, io: Io): Promise<void> {
     const view = await serveLiveView(opened.scheduler, {
       port,
       ...(raw.host === undefined ? {} : { host: raw.host }),
-      ...(raw.allowHost === undefined ? {} : { allowedHosts: raw.allowHost }),
+      allowedHosts: [...(raw.host === undefined ? [] : [hostName(raw.host)]), ...(raw.allowHost ?? [])],
       ...(token === null ? {} : { token }),
       title: `${policy}, replayed at ${speed} × the pace of the clock`,
     });
     try {
-      announce({ url: view.url, port: view.port, policy, speed, token }, settings.json, io);
+      announce({ url: view.url, port: view.port, policy, speed, token }, { raw, isJson: settings.json }, io);
       await play(opened, { speed, windowNs: source.online.windowNs, exits: raw.exit === true }, io, progress);
     } finally {
       await view.close();
@@ -78,10 +78,30 @@ export async function runServeView(raw: ServeOptions, io: Io): Promise<void> {
   }
 }
 
-function announce(view: ServedView, isJson: boolean, io: Io): void {
+interface Announcement {
+  readonly raw: ServeOptions;
+  readonly isJson: boolean;
+}
+
+function announce(view: ServedView, { raw, isJson }: Announcement, io: Io): void {
   if (isJson) io.out(`${JSON.stringify(view)}\n`);
-  io.err(`${view.policy} at ${view.url}, ${view.speed} × the pace of the clock; Ctrl+C ends it\n`);
+  const end = raw.exit === true ? "it ends with the replay, or by Ctrl+C" : "Ctrl+C ends it";
+  io.err(`${view.policy} at ${view.url}, ${view.speed} × the pace of the clock; ${end}\n`);
+  if (raw.host !== undefined && everywhere.includes(raw.host)) {
+    io.err("the page is open to everybody in the network; ");
+    io.err(
+      "a browser elsewhere is answered under names given with --allow-host, such as --allow-host my-host 192.0.2.7\n",
+    );
+  }
   if (view.token !== null) io.err(`token to drain accelerators and cancel instances: ${view.token}\n`);
+}
+
+/** Addresses that stand for all of this machine's. */
+const everywhere: readonly string[] = ["0.0.0.0", "::"];
+
+/** An address as a browser names it. */
+function hostName(host: string): string {
+  return host.includes(":") && !host.startsWith("[") ? `[${host}]` : host;
 }
 
 const stepMs = 20;
@@ -109,7 +129,7 @@ async function play(opened: OpenReplay, pace: Pace, io: Io, progress: ProgressPr
         // What could not be caught up with is not owed later.
         if (opened.nowNs() < wantedNs) beganNs = io.hostNowNs() - opened.nowNs() / pace.speed;
         progress.show("replaying", opened.nowNs() / pace.windowNs, `minute ${(opened.nowNs() / 60e9).toFixed(1)}`);
-        if (!isLeft) progress.line("the replay is over; the page stays until Ctrl+C");
+        if (!isLeft) progress.line(`the replay is over${pace.exits ? "" : "; the page stays until Ctrl+C"}`);
       }
       await io.wait(stepMs, ended.signal);
     }

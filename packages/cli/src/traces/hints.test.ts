@@ -22,8 +22,18 @@ test.each<[string, string | Buffer, string[], RegExp]>([
   ["unsorted", "ts,prompt,answer\n5,1,2\n1,1,2\n", [...converted, ...columns], /`convert --reorder-rows` say/],
   ["UTF-16 with its mark", utf16("\uFEFFts,prompt,answer\n0,1,2\n"), replayed, /:1: is UTF-16 text; save it as UTF-8/],
   ["UTF-16 without", utf16("ts,prompt,answer\n0,1,2\n"), [...converted, ...columns], /:1: is UTF-16 text/],
-  ["a JSON array", '[\n  {"ts": 0, "prompt": 1, "answer": 2}\n]\n', replayed, /is a JSON array; one object a line is read/],
-  ["the same, named", '[{"ts":0,"prompt":1,"answer":2}]', [...converted, ...columns], /is a JSON array; one object a line/],
+  [
+    "a JSON array",
+    '[\n  {"ts": 0, "prompt": 1, "answer": 2}\n]\n',
+    replayed,
+    /is a JSON array; one object a line is read/,
+  ],
+  [
+    "the same, named",
+    '[{"ts":0,"prompt":1,"answer":2}]',
+    [...converted, ...columns],
+    /is a JSON array; one object a line/,
+  ],
 ])("%s (%#)", async (_, content, command, reason) => {
   writeFileSync(join(dir, "log"), content);
   const { code, err } = await run([command[0] ?? "", ...command.slice(1), "log"], { replay: neverReplay });

@@ -13,6 +13,7 @@ import { asRecord } from "../files/values.ts";
 import { parseWorkloadFile } from "../files/workload-file.ts";
 import type { Io } from "../io.ts";
 import { OptionFaults } from "../option-faults.ts";
+import { isBuiltInProfile } from "../replay/settings.ts";
 
 export interface ValidateOptions {
   readonly kind?: string;
@@ -71,7 +72,7 @@ function check(file: string, kind: SchemaName | null, cluster: ClusterSpec | nul
     const text = readText(isReady ? readyClusterFile(file) : path, documentBytesMax);
     found ??= isReady ? "cluster" : kindOf(text, file);
     if (found === "cluster") parseClusterFile(text, file);
-    else if (found === "workload") parseWorkloadFile(text, file, io.cwd);
+    else if (found === "workload") checkWorkload(text, file, io.cwd);
     else parseTemplateFile(text, file, cluster);
     return { file, kind: found, faults: [] };
   } catch (error) {
@@ -80,6 +81,19 @@ function check(file: string, kind: SchemaName | null, cluster: ClusterSpec | nul
     const message = error.message.startsWith(`${file}: `) ? error.message.slice(file.length + 2) : error.message;
     return { file, kind: found, faults: [{ file, line: 1, column: 1, path: "", message }] };
   }
+}
+
+/** The file itself, and whether what it names is there. Errors: FILE_INVALID. */
+function checkWorkload(text: string, file: string, cwd: string): void {
+  const { trace = [], profile } = parseWorkloadFile(text, file, cwd);
+  const document = parseDocument(text, file);
+  const isList = Array.isArray(asRecord(document.value)["trace"]);
+  const faults = trace.flatMap((path, index) =>
+    existsSync(path) ? [] : [document.fault(isList ? ["trace", index] : ["trace"], `no such file: ${path}`)],
+  );
+  if (profile !== undefined && !isBuiltInProfile(profile) && !existsSync(profile))
+    faults.push(document.fault(["profile"], `no such file: ${profile}`));
+  if (faults.length > 0) throw new FileInvalidError(faults);
 }
 
 /** Fields that only one kind of file has. */

@@ -99,7 +99,11 @@ class Runner {
     requests: readonly WorkloadRequest[],
   ): LaneQueues<RequestRecord> | null {
     if (group?.lanes.length === 0 && requests.length > 0)
-      throw new InvalidOptionError("policy", `one without a lane for them`, `one with lanes for ${requestClass} requests`);
+      throw new InvalidOptionError(
+        "policy",
+        `one without a lane for them`,
+        `one with lanes for ${requestClass} requests`,
+      );
     const lanes = group === null ? null : new LaneQueues<RequestRecord>(group);
     for (const request of requests) {
       this.#engine.at(request.arrivalNs, () => {

@@ -15,7 +15,9 @@ export function delimiterHint(header: string): string {
 /** Why no line of a file with such a beginning can be read, or null. */
 export function formFault(head: Uint8Array, isCsv: boolean): string | null {
   if (isUtf16(head)) return "is UTF-16 text; save it as UTF-8 (`iconv -f UTF-16 -t UTF-8`)";
-  const text = Buffer.from(head.subarray(0, 256)).toString("utf8").replace(/^\uFEFF/, "");
+  const text = Buffer.from(head.subarray(0, 256))
+    .toString("utf8")
+    .replace(/^\uFEFF/, "");
   if (!isCsv && /^\s*\[\s*(?:\{|\]|$)/.test(text))
     return "is a JSON array; one object a line is read, without brackets and commas around them (`jq -c '.[]'`)";
   return null;
