@@ -69,6 +69,7 @@ void Engine::close() {
     lane->moves.clear();
     lane->weights.clear();
     lane->offers.clear();
+    lane->device->memory().dropKept();
   }
   kernels_.clear();
   feeds_.clear();
@@ -254,13 +255,18 @@ void Engine::lose(int accelerator) {
   }
   letGo_.notify_all();
   sent_.notify_all();
-  if (lane.orphans == 0) write({LogEntry::emptied, static_cast<double>(accelerator), nowNs(), 0, 0, 0, 0, 0});
+  if (lane.orphans == 0) emptied(accelerator);
 }
 
 void Engine::orphanEnded(int accelerator) {
   if (--lanes_[static_cast<std::size_t>(accelerator)]->orphans > 0) return;
-  write({LogEntry::emptied, static_cast<double>(accelerator), nowNs(), 0, 0, 0, 0, 0});
+  emptied(accelerator);
   state_.urgent = true;
+}
+
+void Engine::emptied(int accelerator) {
+  device(accelerator).memory().dropKept();
+  write({LogEntry::emptied, static_cast<double>(accelerator), nowNs(), 0, 0, 0, 0, 0});
 }
 
 void Engine::probe(int accelerator, std::int64_t probe) {

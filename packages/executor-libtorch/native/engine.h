@@ -207,6 +207,8 @@ class Engine {
   void answer(Lane& lane, int accelerator, std::int64_t probe, Lock& lock);
   void begin(const std::shared_ptr<EngineOperator>& entry, double nowNs);
   void orphanEnded(int accelerator);
+  /** Nothing of what was under way on a lost accelerator is left there. */
+  void emptied(int accelerator);
   void write(LogEntry entry);
   double keepFault(Fault fault);
   /** Whether JavaScript has to hear of what an accelerator did. */

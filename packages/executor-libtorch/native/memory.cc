@@ -49,9 +49,12 @@ BlockHeader* headerOf(void* data) { return reinterpret_cast<BlockHeader*>(static
 void freeBlock(void* data) {
   if (data == nullptr) return;
   BlockHeader* header = headerOf(data);
-  header->pool->give(header->bytes);
+  // The last reference to the pool may be this one. A kept block has none, or the pool would never go.
+  const std::shared_ptr<MemoryPool> pool = std::move(header->pool);
+  const std::uint64_t bytes = header->bytes;
   header->~BlockHeader();
-  std::free(header);
+  pool->give(bytes);
+  pool->keep(header, BlockCache::capacityFor(bytes));
 }
 
 /** LibTorch's own exception, without the stack that LibTorch 1 would write out at once: running out of memory is an ordinary end of an operator here. */
@@ -66,13 +69,31 @@ template <typename Error>
   refuse<c10::OutOfMemoryError>(c10::str(pool.name(), ": ", bytes, " bytes asked for, ", pool.usedBytes(), " of ", pool.capBytes(), " in use"));
 }
 
+/** From the system, or null. */
+void* freshBlock(std::size_t capacity) {
+  void* block = nullptr;
+  if (capacity > SIZE_MAX - ALIGNMENT_BYTES || posix_memalign(&block, ALIGNMENT_BYTES, capacity + ALIGNMENT_BYTES) != 0) return nullptr;
+  return block;
+}
+
 struct PoolAllocator final : c10::Allocator {
   c10::DataPtr allocate(std::size_t bytes) SLICE_ALLOCATE_CONST override {
     if (bytes == 0) return {nullptr, nullptr, &freeBlock, c10::Device(c10::DeviceType::CPU)};
     const std::shared_ptr<MemoryPool>& pool = currentPool ? currentPool : sharedHostPool();
-    if (!pool->take(bytes)) refuseFor(*pool, bytes);
-    void* block = nullptr;
-    if (bytes > SIZE_MAX - ALIGNMENT_BYTES || posix_memalign(&block, ALIGNMENT_BYTES, bytes + ALIGNMENT_BYTES) != 0) {
+    const std::size_t capacity = BlockCache::capacityFor(bytes);
+    // Before it is counted: until it is both kept and in use, others would be given back for it.
+    void* block = pool->takeKept(capacity);
+    if (!pool->take(bytes)) {
+      if (block != nullptr) pool->keep(block, capacity);
+      refuseFor(*pool, bytes);
+    }
+    if (block == nullptr) block = freshBlock(capacity);
+    if (block == nullptr) {
+      // What is kept may be what is lacking.
+      pool->dropKept();
+      block = freshBlock(capacity);
+    }
+    if (block == nullptr) {
       pool->give(bytes);
       refuse<c10::OutOfMemoryError>(c10::str("the host has no ", bytes, " bytes for ", pool->name()));
     }
@@ -90,6 +111,12 @@ struct PoolAllocator final : c10::Allocator {
 #endif
 };
 
+void raise(std::atomic<std::uint64_t>& mark, std::uint64_t bytes) {
+  std::uint64_t before = mark.load(std::memory_order_relaxed);
+  while (before < bytes && !mark.compare_exchange_weak(before, bytes, std::memory_order_relaxed)) {
+  }
+}
+
 }  // namespace
 
 void MemoryPool::give(std::uint64_t bytes) {
@@ -98,16 +125,34 @@ void MemoryPool::give(std::uint64_t bytes) {
   AllocationGauge::count(*this, -static_cast<std::int64_t>(bytes));
 }
 
+void MemoryPool::keep(void* block, std::size_t capacity) {
+  if (capacity < BlockCache::LEAST_BYTES) {
+    std::free(block);
+    return;
+  }
+  kept_.put(block, capacity);
+  settleKept();
+}
+
+void MemoryPool::settleKept() {
+  const std::uint64_t used = usedBytes_.load();
+  const std::uint64_t most = std::min(capBytes_, mostBytes_.load() * 2);
+  const std::uint64_t room = most - std::min(used, most);
+  const std::uint64_t limit = capBytes_ == NO_CAP ? std::min(room, KEPT_MOST_WITHOUT_CAP) : room;
+  if (keptBytes() > limit) kept_.trim(limit);
+}
+
 bool MemoryPool::add(std::uint64_t bytes, std::uint64_t limitBytes, std::uint64_t blocks) {
   std::uint64_t used = usedBytes_.load(std::memory_order_relaxed);
   do {
     if (used > limitBytes || bytes > limitBytes - used) return false;
-  } while (!usedBytes_.compare_exchange_weak(used, used + bytes, std::memory_order_relaxed));
+  } while (!usedBytes_.compare_exchange_weak(used, used + bytes));
   blocks_.fetch_add(blocks, std::memory_order_relaxed);
   AllocationGauge::count(*this, static_cast<std::int64_t>(bytes));
-  std::uint64_t peak = peakBytes_.load(std::memory_order_relaxed);
-  while (peak < used + bytes && !peakBytes_.compare_exchange_weak(peak, used + bytes, std::memory_order_relaxed)) {
-  }
+  raise(peakBytes_, used + bytes);
+  raise(mostBytes_, used + bytes);
+  // Whoever counts or keeps last sees both.
+  if (keptBytes() > 0) settleKept();
   return true;
 }
 

@@ -5,6 +5,8 @@
 #include <memory>
 #include <string>
 
+#include "block_cache.h"
+
 namespace c10 {
 class DataPtr;
 }
@@ -13,7 +15,7 @@ namespace slice {
 
 /**
  * The memory of one accelerator: bytes as they were asked for, without rounding. Any thread may use it. On the CPU its cap is enforced with
- * each allocation; see `Device` for CUDA.
+ * each allocation; see `Device` for CUDA. It keeps large blocks that were freed, which count as free.
  */
 class MemoryPool {
  public:
@@ -29,6 +31,10 @@ class MemoryPool {
   /** Allocations that have not been freed. */
   std::uint64_t blocks() const { return blocks_.load(std::memory_order_relaxed); }
   void resetPeak() { peakBytes_.store(usedBytes(), std::memory_order_relaxed); }
+  /** Freed and kept for allocations to come: together with `usedBytes` at most the cap, and at most twice what was ever in use. */
+  std::uint64_t keptBytes() const { return kept_.bytes(); }
+  /** Gives them back to the system. */
+  void dropKept() { kept_.trim(0); }
 
   /** Counts an allocation, or returns false and changes nothing when it would go over the cap. */
   bool take(std::uint64_t bytes) { return add(bytes, capBytes_); }
@@ -40,14 +46,27 @@ class MemoryPool {
   /** It has shrunk by so many. */
   void giveSome(std::uint64_t bytes) { usedBytes_.fetch_sub(bytes, std::memory_order_relaxed); }
 
+  /** Memory for a block that is not counted yet: of `BlockCache::capacityFor`, kept or null. */
+  void* takeKept(std::size_t capacity) { return kept_.take(capacity); }
+  /** Memory of one that is not counted any more; frees it where it is too much to keep. */
+  void keep(void* block, std::size_t capacity);
+
  private:
+  /** A process has one pool without a cap, and what it needs for a moment it need not keep for ever. */
+  static constexpr std::uint64_t KEPT_MOST_WITHOUT_CAP = 64u << 20;
+
   bool add(std::uint64_t bytes, std::uint64_t limitBytes, std::uint64_t blocks = 1);
+  /** Gives back what is kept beyond what may be. */
+  void settleKept();
 
   const std::string name_;
   const std::uint64_t capBytes_;
   std::atomic<std::uint64_t> usedBytes_{0};
   std::atomic<std::uint64_t> peakBytes_{0};
+  /** As `peakBytes`, and never reset. */
+  std::atomic<std::uint64_t> mostBytes_{0};
   std::atomic<std::uint64_t> blocks_{0};
+  BlockCache kept_;
 };
 
 /**

@@ -1,6 +1,7 @@
 #include <ATen/ops/empty.h>
 #include <c10/util/Exception.h>
 
+#include <mutex>
 #include <thread>
 
 #include "../fault.h"
@@ -111,6 +112,113 @@ TEST("memory: threads that allocate and free each other's tensors leave nothing 
   EXPECT_SAME(device->memory().blocks(), 0u);
   EXPECT(device->memory().peakBytes() <= CAP);
   EXPECT(refused > 0);
+}
+
+TEST("memory: a large block that was freed is the next of about its size, counted as it was asked for") {
+  if (!onCpu()) return;
+  const auto device = accelerator("a", 10 << 20);
+  const auto scope = device->enter();
+  at::Tensor tensor = bytesOn(*device, 3'000'000);
+  const void* data = tensor.data_ptr();
+  EXPECT_SAME(device->memory().keptBytes(), 0u);
+  // Whoever frees it.
+  std::thread([&] { tensor.reset(); }).join();
+  EXPECT_SAME(device->memory().usedBytes(), 0u);
+  EXPECT_SAME(device->memory().blocks(), 0u);
+  EXPECT(device->memory().keptBytes() >= 3'000'000u);
+  const AllocationGauge gauge(device->memory());
+  const at::Tensor next = bytesOn(*device, 2'900'000);
+  EXPECT(next.data_ptr() == data);
+  EXPECT_SAME(device->memory().usedBytes(), 2'900'000u);
+  EXPECT_SAME(device->memory().keptBytes(), 0u);
+  EXPECT_SAME(gauge.peakBytes(), 2'900'000u);
+  const at::Tensor other = bytesOn(*device, 2'900'000);
+  EXPECT(other.data_ptr() != data);
+}
+
+TEST("memory: what is kept goes before it and what is in use pass the cap, the oldest first") {
+  if (!onCpu()) return;
+  constexpr std::uint64_t CAP = 4'000'000;
+  const auto device = accelerator("a", CAP);
+  MemoryPool& memory = device->memory();
+  const auto scope = device->enter();
+  at::Tensor older = bytesOn(*device, 1 << 20);
+  at::Tensor newer = bytesOn(*device, 1 << 19);
+  const void* newerData = newer.data_ptr();
+  { const at::Tensor most = bytesOn(*device, 2'000'000); }
+  memory.dropKept();
+  older.reset();
+  newer.reset();
+  EXPECT_SAME(memory.keptBytes(), (1u << 20) + (1u << 19));
+  const at::Tensor large = bytesOn(*device, 3'000'000);
+  EXPECT_SAME(memory.keptBytes(), 1u << 19);
+  EXPECT(bytesOn(*device, 1 << 19).data_ptr() == newerData);
+  const at::Tensor rest = bytesOn(*device, 1'000'000);
+  EXPECT_SAME(memory.usedBytes(), CAP);
+  EXPECT_SAME(memory.keptBytes(), 0u);
+}
+
+TEST("memory: a refused allocation gives nothing back, and no more is kept than twice what was in use") {
+  if (!onCpu()) return;
+  const auto device = accelerator("a", 100 << 20);
+  MemoryPool& memory = device->memory();
+  const auto scope = device->enter();
+  { const at::Tensor first = bytesOn(*device, 1 << 20); }
+  EXPECT_FAULT(code::OUT_OF_MEMORY, "", try { bytesOn(*device, 101 << 20); } catch (...) { throw currentFault(); });
+  EXPECT_SAME(memory.keptBytes(), 1u << 20);
+  for (std::int64_t bytes = 1 << 20; bytes >= 1 << 18; bytes -= 1 << 16) bytesOn(*device, bytes);
+  EXPECT(memory.keptBytes() > 1u << 20);
+  EXPECT(memory.keptBytes() <= 2u << 20);
+}
+
+TEST("memory: kept blocks do not keep their pool") {
+  if (!onCpu()) return;
+  std::weak_ptr<MemoryPool> pool;
+  at::Tensor last;
+  {
+    const auto device = accelerator("a");
+    const auto scope = device->enter();
+    pool = device->pool();
+    bytesOn(*device, 1 << 20);
+    last = bytesOn(*device, 1 << 19);
+  }
+  EXPECT_SAME(pool.lock()->keptBytes(), 1u << 20);
+  last.reset();
+  EXPECT(pool.expired());
+}
+
+TEST("memory: threads that allocate and free each other's large tensors never pass the cap with what is kept") {
+  if (!onCpu()) return;
+  constexpr std::uint64_t CAP = 4 << 20;
+  const auto device = accelerator("shared", CAP);
+  std::mutex mutex;
+  std::vector<at::Tensor> shared;
+  std::vector<std::thread> threads;
+  for (std::uint64_t seed = 1; seed <= 4; seed++) {
+    threads.emplace_back([&, seed] {
+      const auto scope = device->enter();
+      Random random(seed);
+      for (int step = 0; step < 1000; step++) {
+        at::Tensor tensor;
+        try {
+          tensor = bytesOn(*device, (128 << 10) + static_cast<std::int64_t>(random.below(1 << 20)));
+        } catch (const c10::OutOfMemoryError&) {
+          takeWentOver();
+        }
+        const std::lock_guard<std::mutex> lock(mutex);
+        if (tensor.defined()) {
+          shared.push_back(tensor);
+        }
+        if (shared.size() > 3) shared.erase(shared.begin() + static_cast<long>(random.below(shared.size())));
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT(device->memory().usedBytes() + device->memory().keptBytes() <= CAP);
+  shared.clear();
+  EXPECT_SAME(device->memory().usedBytes(), 0u);
+  EXPECT_SAME(device->memory().blocks(), 0u);
+  EXPECT(device->memory().keptBytes() <= CAP);
 }
 
 TEST("copy: data arrive in the buffer that is there, and nothing is allocated") {
