@@ -1,5 +1,7 @@
 #include "addon_engine.h"
 
+#include <algorithm>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -71,7 +73,7 @@ class EngineWrap : public Napi::ObjectWrap<EngineWrap> {
       const auto list = spec.Get("accelerators").As<Napi::Array>();
       for (std::uint32_t at = 0; at < list.Length(); at++) accelerators.push_back(acceleratorOf(list.Get(at).As<Napi::Object>()));
       EngineOptions options;
-      options.lookahead = indexOf(spec.Get("lookahead"));
+      options.lookahead = static_cast<int>(std::min<std::int64_t>(wholeOf(spec.Get("lookahead")), std::numeric_limits<int>::max()));
       options.reportNs = wholeOf(spec.Get("reportNs"));
       options.epochNs = processEpochNs + wholeOf(spec.Get("epochNs"));
       doorbell_ = Napi::ThreadSafeFunction::New(env, info[1].As<Napi::Function>(), "slicescheduler", 0, 1);
@@ -141,6 +143,12 @@ class EngineWrap : public Napi::ObjectWrap<EngineWrap> {
       if (isLocked_) throw Fault("INVARIANT_BROKEN", "the native engine is locked already; a bug of this package");
       engine().lock();
       isLocked_ = true;
+      try {
+        engine().checkWhole();
+      } catch (...) {
+        giveBack(info.Env());
+        throw;
+      }
       return Napi::Number::New(info.Env(), static_cast<double>(engine().logged()));
     });
   }
@@ -215,26 +223,38 @@ class EngineWrap : public Napi::ObjectWrap<EngineWrap> {
   }
 
   /**
-   * loadWeights(accelerator, name: number, source, declaredBytes): bytes, 0 where the account has no room for them: then the core refuses them.
-   * They stay where the next batch takes them. Takes as long as reading them does; nothing else waits for it.
+   * loadWeights(accelerator, name: number, source, declaredBytes): bytes; 0 where the account has no room for them, then the core refuses them, or the
+   * device has none while an operator runs there, then they are loaded afterwards. They stay where the next batch takes them. Takes as long as reading them does; nothing else waits for it.
    */
   Napi::Value loadWeights(const Napi::CallbackInfo& info) {
     return guarded(info.Env(), [&]() -> Napi::Value {
       const int accelerator = indexOf(info[0]);
-      Device& device = engine().device(accelerator);
       const auto source = weightsOf(info[2]);
       const auto declaredBytes = static_cast<std::uint64_t>(wholeOf(info[3]));
       checkWeights(source->bytes(), declaredBytes);
       std::shared_ptr<const WeightSet> set;
       if (locked([&](Engine& it) { return it.hasRoomForWeights(accelerator, wholeOf(info[3])); })) {
-        const auto scope = device.enter();
-        set = source->load(device);
-        checkWeights(set->bytes(), declaredBytes);
+        set = loaded(accelerator, *source);
+        if (set) checkWeights(set->bytes(), declaredBytes);
       }
       const auto bytes = set ? static_cast<double>(set->bytes()) : 0.0;
       locked([&](Engine& it) { it.offerWeights(accelerator, wholeOf(info[1]), {std::move(set), source, declaredBytes}); });
       return Napi::Number::New(info.Env(), bytes);
     });
+  }
+
+  /** Null where an operator that runs there may be what leaves no room. */
+  std::shared_ptr<const WeightSet> loaded(int accelerator, const WeightsSource& source) {
+    Device& device = engine().device(accelerator);
+    const auto scope = device.enter();
+    try {
+      return source.load(device);
+    } catch (const Fault& fault) {
+      if (fault.code != code::OUT_OF_MEMORY) throw;
+      if (locked([&](Engine& it) { return it.isRunning(accelerator); })) return nullptr;
+    }
+    // It may have ended meanwhile.
+    return source.load(device);
   }
 
   Napi::Value feed(const Napi::CallbackInfo& info) {

@@ -57,6 +57,7 @@ void Engine::close() {
     letGo_.notify_all();
     sent_.notify_all();
     for (const auto& lane : lanes_) {
+      lane->stop = true;
       lane->wake.notify_all();
       lane->wakeCopy.notify_all();
     }
@@ -69,6 +70,7 @@ void Engine::close() {
     lane->moves.clear();
     lane->weights.clear();
     lane->offers.clear();
+    lane->unloaded.clear();
     lane->device->memory().dropKept();
   }
   kernels_.clear();
@@ -129,17 +131,8 @@ void Engine::takeWeights(int accelerator, std::int64_t weights) {
   Lane& lane = *lanes_.at(static_cast<std::size_t>(accelerator));
   const auto found = lane.offers.find(weights);
   if (found == lane.offers.end()) return;
-  WeightsOffer& offer = found->second;
-  try {
-    if (!offer.set) {
-      // There was no room, and now there is.
-      const auto scope = lane.device->enter();
-      offer.set = offer.source->load(*lane.device);
-    }
-    if (offer.set->bytes() <= offer.declaredBytes) lane.weights[weights] = std::move(offer.set);
-  } catch (...) {
-    // What reads them fails with WEIGHTS_MISSING: the core has taken them, and refuses nothing any more.
-  }
+  if (found->second.set) lane.weights[weights] = std::move(found->second.set);
+  else lane.unloaded[weights] = std::move(found->second);
   lane.offers.erase(found);
 }
 
@@ -205,25 +198,43 @@ void Engine::begin(const std::shared_ptr<EngineOperator>& entry, double nowNs) {
 void Engine::receive(std::int64_t transfer, std::int64_t bytes) {
   const EngineTransfer* taken = state_.receive(transfer, bytes);
   if (taken == nullptr) return;
-  const at::Tensor source = value(taken->tensor, taken->source);
-  LedgerCopy* copy = state_.queue(taken->destination).ledger.find(taken->tensor);
-  if (copy == nullptr || !source.defined()) return;
-  Device& to = device(taken->destination);
+  const std::optional<Fault> fault = takeBuffer(*taken);
+  if (!fault) return;
+  Lane& lane = *lanes_[static_cast<std::size_t>(taken->destination)];
+  if (fault->code == code::OUT_OF_MEMORY && lane.running != nullptr) lane.awaited.push_back(transfer);
+  // The account has it, but the device does not: the transfer fails when it is to begin.
+  else faults_.emplace(-1 - transfer, *fault);
+}
+
+std::optional<Fault> Engine::takeBuffer(const EngineTransfer& taken) {
+  const at::Tensor source = value(taken.tensor, taken.source);
+  LedgerCopy* copy = state_.queue(taken.destination).ledger.find(taken.tensor);
+  if (copy == nullptr || !source.defined()) return std::nullopt;
+  Device& to = device(taken.destination);
   try {
     const auto scope = to.enter();
     copy->value = emptyLike(source, to);
+    return std::nullopt;
   } catch (...) {
-    // The account has it, but the device does not: the transfer fails when it is to begin.
-    faults_.emplace(-1 - transfer, currentFault());
+    return currentFault();
   }
+}
+
+void Engine::takeAwaited(Lane& lane) {
+  for (const std::int64_t transfer : std::exchange(lane.awaited, {})) {
+    const EngineTransfer* taken = state_.transfer(transfer);
+    // It may have been cancelled.
+    if (taken == nullptr) continue;
+    if (const std::optional<Fault> fault = takeBuffer(*taken)) faults_.emplace(-1 - transfer, *fault);
+  }
+  lane.wakeCopy.notify_one();
 }
 
 void Engine::send(std::int64_t transfer) {
   const EngineTransfer* begun = state_.send(transfer);
   if (begun == nullptr) return;
   Lane& lane = *lanes_[static_cast<std::size_t>(begun->destination)];
-  const LedgerCopy* to = state_.queue(begun->destination).ledger.find(begun->tensor);
-  lane.moves.push_back({transfer, begun->source, begun->destination, value(begun->tensor, begun->source), to->value});
+  lane.moves.push_back({transfer, begun->tensor, begun->source, begun->destination, value(begun->tensor, begun->source), at::Tensor()});
   if (under_++ == 0) busy_.notify_one();
   lane.wakeCopy.notify_one();
 }
@@ -233,6 +244,9 @@ void Engine::lose(int accelerator) {
   if (!state_.queue(accelerator).present) return;
   state_.lose(accelerator);
   lane.weights.clear();
+  lane.unloaded.clear();
+  lane.awaited.clear();
+  lane.stop = true;
   // What has not begun does not; what is under way is nobody's from now on.
   under_ -= static_cast<int>(lane.started.size() + lane.probes.size());
   lane.started.clear();
@@ -275,6 +289,22 @@ void Engine::probe(int accelerator, std::int64_t probe) {
   lane.probes.push_back(probe);
   if (under_++ == 0) busy_.notify_one();
   lane.wake.notify_one();
+}
+
+void Engine::checkWhole() const {
+  if (broken_) throw Fault(*broken_);
+}
+
+void Engine::breakDown(Lock& lock) {
+  const Fault fault = currentFault();
+  if (!lock.owns_lock()) lock.lock();
+  if (closing_ || broken_) return;
+  broken_.emplace("INVARIANT_BROKEN", "a thread of the native engine ended: " + fault.code + ": " + fault.what());
+  // The process does not end before it has heard of it.
+  under_++;
+  lock.unlock();
+  options_.ring();
+  lock.lock();
 }
 
 void Engine::write(LogEntry entry) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -70,7 +71,7 @@ struct FetchedBy {
   Fetched fetched;
 };
 
-/** Weights that the core may take: loaded, or to be loaded where there was no room for them, which it refuses then. */
+/** Weights that the core may take: loaded; or not, where the account has no room for them, so that the core refuses them, or the device has none for now. */
 struct WeightsOffer {
   std::shared_ptr<const WeightSet> set;
   std::shared_ptr<const WeightsSource> source;
@@ -117,9 +118,11 @@ class Engine {
   std::size_t logged() const { return log_.size(); }
   /** Whether something happens or will be reported without anything more being said. */
   bool inFlight() const;
+  /** Throws what broke one of its threads. */
+  void checkWhole() const;
 
   EngineState& state() { return state_; }
-  /** Takes a receive buffer and, if need be, its memory. */
+  /** Takes a receive buffer and its memory; where an operator that runs there leaves none, when that has ended. */
   void receive(std::int64_t transfer, std::int64_t bytes);
   void send(std::int64_t transfer);
   void lose(int accelerator);
@@ -136,6 +139,8 @@ class Engine {
   bool hasRoomForWeights(int accelerator, std::int64_t bytes);
   /** Weights that are there from the moment at which the core takes them; dropped with the next batch that does not. */
   void offerWeights(int accelerator, std::int64_t weights, WeightsOffer offer);
+  /** Whether an operator runs there: until it has ended, the device may have less room than the account. */
+  bool isRunning(int accelerator) const { return lanes_.at(static_cast<std::size_t>(accelerator))->running != nullptr; }
   /** The core has taken them. */
   void takeWeights(int accelerator, std::int64_t weights);
   void dropOffers();
@@ -154,6 +159,7 @@ class Engine {
  private:
   struct Move {
     std::int64_t transfer;
+    std::int64_t tensor;
     int source;
     int destination;
     at::Tensor from;
@@ -170,6 +176,12 @@ class Engine {
     std::deque<Move> moves;
     std::unordered_map<std::int64_t, std::shared_ptr<const WeightSet>> weights;
     std::unordered_map<std::int64_t, WeightsOffer> offers;
+    /** Weights that the core has taken and that are not loaded: before the first operator that reads them. */
+    std::unordered_map<std::int64_t, WeightsOffer> unloaded;
+    /** Transfers whose receive buffers the account has room for and the device has not, while an operator takes more than it declared. */
+    std::vector<std::int64_t> awaited;
+    /** Tells the program that runs to end, for nobody waits for it. */
+    std::atomic<bool> stop{false};
     /** Why its worker cannot use the device: its operators fail with it. */
     std::optional<Fault> unusable;
     /** What its threads are doing. */
@@ -196,12 +208,19 @@ class Engine {
   void report();
   void run(Lane& lane, const std::shared_ptr<EngineOperator>& entry, Lock& lock);
   void finish(EngineOperator& entry, Outcome outcome);
+  void loadTaken(Lane& lane, const std::vector<std::int64_t>& names, const EngineOperator& entry, Lock& lock);
   std::vector<at::Tensor> inputsOf(const EngineOperator& entry);
   void growAliases(Lane& lane, const EngineOperator& entry, Lock& lock);
   /** A larger buffer under every tensor that lives in it; gives the lock back while data are copied. */
   void grow(Lane& lane, const at::Tensor& tensor, std::int64_t bytes, Lock& lock);
   at::Tensor value(std::int64_t tensor, int accelerator);
   void sent(const void* storage);
+  /** Memory for a receive buffer; or why there is none. */
+  std::optional<Fault> takeBuffer(const EngineTransfer& taken);
+  /** The operator that others waited for has ended, and the next one has not begun. */
+  void takeAwaited(Lane& lane);
+  /** The first that has its buffer, or has to do without one. */
+  std::deque<Move>::iterator nextMove(Lane& lane);
   void move(Lane& lane, Move job, Lock& lock);
   void finishMove(std::int64_t transfer, const Fault* fault, double observedNs);
   void answer(Lane& lane, int accelerator, std::int64_t probe, Lock& lock);
@@ -211,6 +230,8 @@ class Engine {
   void emptied(int accelerator);
   void write(LogEntry entry);
   double keepFault(Fault fault);
+  /** What is being handled ends a thread of an accelerator: a bug, after which nothing here can be relied on. For `catch (...)` only. */
+  void breakDown(Lock& lock);
   /** Whether JavaScript has to hear of what an accelerator did. */
   bool isToBeTold(int accelerator);
   /** Wakes it, once until it has drained the log; gives the lock back for that. */
@@ -241,6 +262,7 @@ class Engine {
   int under_ = 0;
   bool rung_ = false;
   bool closing_ = false;
+  std::optional<Fault> broken_;
   std::condition_variable busy_;
   std::thread reporter_;
 };

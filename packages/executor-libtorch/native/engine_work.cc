@@ -78,18 +78,22 @@ void Engine::work(int accelerator) {
     lane.unusable.emplace(currentFault());
   }
   Lock lock(mutex_);
-  for (;;) {
-    lane.wake.wait(lock, [&] { return closing_ || !lane.started.empty() || !lane.probes.empty(); });
-    if (closing_) return;
-    if (!lane.probes.empty()) {
-      const std::int64_t probe = lane.probes.front();
-      lane.probes.pop_front();
-      answer(lane, accelerator, probe, lock);
-      continue;
+  try {
+    for (;;) {
+      lane.wake.wait(lock, [&] { return closing_ || !lane.started.empty() || !lane.probes.empty(); });
+      if (closing_) return;
+      if (!lane.probes.empty()) {
+        const std::int64_t probe = lane.probes.front();
+        lane.probes.pop_front();
+        answer(lane, accelerator, probe, lock);
+        continue;
+      }
+      const std::shared_ptr<EngineOperator> entry = std::move(lane.started.front());
+      lane.started.pop_front();
+      run(lane, entry, lock);
     }
-    const std::shared_ptr<EngineOperator> entry = std::move(lane.started.front());
-    lane.started.pop_front();
-    run(lane, entry, lock);
+  } catch (...) {
+    breakDown(lock);
   }
 }
 
@@ -105,6 +109,7 @@ void Engine::run(Lane& lane, const std::shared_ptr<EngineOperator>& entry, Lock&
   try {
     if (lane.unusable) throw Fault(*lane.unusable);
     growAliases(lane, *entry, lock);
+    loadTaken(lane, kernel.weights, *entry, lock);
     if (!entry->lost) invocation.inputs = inputsOf(*entry);
     for (const std::int64_t name : kernel.weights) {
       const auto found = lane.weights.find(name);
@@ -117,6 +122,8 @@ void Engine::run(Lane& lane, const std::shared_ptr<EngineOperator>& entry, Lock&
   }
   const bool fails = failing_.erase(entry->issueNumber) > 0;
   const bool isToRun = !closing_ && !entry->lost && !outcome.fault;
+  lane.stop = !isToRun;
+  invocation.stop = &lane.stop;
   lock.unlock();
   for (const auto& set : weights) invocation.weights.push_back(set.get());
   invocation.feeds = feeds.get();
@@ -146,6 +153,7 @@ void Engine::run(Lane& lane, const std::shared_ptr<EngineOperator>& entry, Lock&
     outcome.outputs.clear();
     orphanEnded(entry->accelerator);
   } else finish(*entry, std::move(outcome));
+  takeAwaited(lane);
   if (isToBeTold(entry->accelerator)) ring(lock);
 }
 
@@ -162,6 +170,29 @@ void Engine::finish(EngineOperator& entry, Outcome outcome) {
     state_.end(entry, std::move(outcome.outputs), endNs);
   }
   if (!closing_) startIdle(endNs);
+}
+
+void Engine::loadTaken(Lane& lane, const std::vector<std::int64_t>& names, const EngineOperator& entry, Lock& lock) {
+  for (const std::int64_t name : names) {
+    const auto found = lane.unloaded.find(name);
+    if (entry.lost || closing_ || found == lane.unloaded.end()) continue;
+    const WeightsOffer offer = found->second;
+    lock.unlock();
+    std::shared_ptr<const WeightSet> set;
+    std::string why;
+    try {
+      set = offer.source->load(*lane.device);
+      if (set->bytes() > offer.declaredBytes) why = "they take " + std::to_string(set->bytes()) + " bytes, more than was declared";
+    } catch (...) {
+      const Fault fault = currentFault();
+      why = fault.code + ": " + fault.what();
+    }
+    lock.lock();
+    if (!why.empty()) throw Fault(code::WEIGHTS_MISSING, "its weights could not be loaded: " + why);
+    if (entry.lost || closing_) return;
+    lane.weights[name] = std::move(set);
+    lane.unloaded.erase(name);
+  }
 }
 
 std::vector<at::Tensor> Engine::inputsOf(const EngineOperator& entry) {
@@ -225,13 +256,25 @@ void Engine::copyInto(int accelerator) {
   const auto hearing = cudaHearing();
   Lane& lane = *lanes_[static_cast<std::size_t>(accelerator)];
   Lock lock(mutex_);
-  for (;;) {
-    lane.wakeCopy.wait(lock, [&] { return closing_ || !lane.moves.empty(); });
-    if (closing_) return;
-    Move job = std::move(lane.moves.front());
-    lane.moves.pop_front();
-    move(lane, std::move(job), lock);
+  try {
+    for (;;) {
+      lane.wakeCopy.wait(lock, [&] { return closing_ || nextMove(lane) != lane.moves.end(); });
+      if (closing_) return;
+      const auto next = nextMove(lane);
+      Move job = std::move(*next);
+      lane.moves.erase(next);
+      if (const LedgerCopy* copy = state_.queue(accelerator).ledger.find(job.tensor)) job.to = copy->value;
+      move(lane, std::move(job), lock);
+    }
+  } catch (...) {
+    breakDown(lock);
   }
+}
+
+std::deque<Engine::Move>::iterator Engine::nextMove(Lane& lane) {
+  return std::find_if(lane.moves.begin(), lane.moves.end(), [&](const Move& job) {
+    return std::find(lane.awaited.begin(), lane.awaited.end(), job.transfer) == lane.awaited.end();
+  });
 }
 
 void Engine::move(Lane& lane, Move job, Lock& lock) {

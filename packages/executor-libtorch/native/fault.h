@@ -27,6 +27,8 @@ inline constexpr const char* OUTPUT_MISMATCH = "OUTPUT_MISMATCH";
 inline constexpr const char* OUT_OF_MEMORY = "OUT_OF_MEMORY";
 /** A kernel threw. */
 inline constexpr const char* OPERATOR_FAILED = "OPERATOR_FAILED";
+/** A run that was told to end: nobody waits for what comes of it, so JavaScript never sees this. */
+inline constexpr const char* STOPPED = "STOPPED";
 /** Host data that were not given for this instance. */
 inline constexpr const char* FEED_MISSING = "FEED_MISSING";
 /** Host data of another type or shape than the template declares. */

@@ -2,6 +2,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -36,6 +37,8 @@ struct Invocation {
   const Feeds* feeds = nullptr;
   /** Receives what the program fetches; null: dropped. */
   std::vector<Fetched>* fetched = nullptr;
+  /** Ends the run between two calls when it becomes true; null: never. */
+  const std::atomic<bool>* stop = nullptr;
 };
 
 struct CompiledProgram;
@@ -53,7 +56,7 @@ class Program {
   /**
    * Runs it and returns its outputs, in declared order, each contiguous with storage of its own, except one that continues its input's.
    * On CUDA the kernels may still be running: `Device::wait` before anybody else reads them.
-   * Throws OUT_OF_MEMORY, OPERATOR_FAILED, OUTPUT_MISMATCH, WRONG_ARGUMENT, DTYPE_UNSUPPORTED, FEED_MISSING, WEIGHTS_MISSING; then everything it
+   * Throws OUT_OF_MEMORY, OPERATOR_FAILED, OUTPUT_MISMATCH, WRONG_ARGUMENT, DTYPE_UNSUPPORTED, FEED_MISSING, WEIGHTS_MISSING, STOPPED; then everything it
    * allocated is freed, and nothing was written but the inputs that an output continues.
    */
   std::vector<at::Tensor> run(Invocation& invocation) const;

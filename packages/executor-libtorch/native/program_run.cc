@@ -32,6 +32,7 @@ class Run {
   std::vector<at::Tensor> outputs() {
     prepare();
     for (const CompiledCall& call : program_.calls) {
+      if (invocation_.stop != nullptr && *invocation_.stop) throw Fault(code::STOPPED, program_.name + " was told to end");
       try {
         carryOut(call);
       } catch (...) {

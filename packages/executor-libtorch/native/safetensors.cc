@@ -131,6 +131,8 @@ std::unordered_map<std::string, SafetensorsEntry> readSafetensorsHeader(const ch
 }
 
 std::shared_ptr<const SafetensorsFile> SafetensorsFile::open(const std::string& path) {
+  // The system would open what stands before it.
+  if (path.find('\0') != std::string::npos) throw Fault(code::FILE_UNREADABLE, "a path has a NUL character in it: " + std::string(path.c_str()) + "\\0 …");
   std::shared_ptr<SafetensorsFile> file(new SafetensorsFile());
   file->path_ = path;
   // O_NONBLOCK: a pipe of that name must not hold this thread up.

@@ -31,6 +31,7 @@ torch::jit::Module read(const std::string& path, Device& device) {
 
 std::shared_ptr<ScriptModule> loadScript(const std::string& path, Device& device) {
   try {
+    if (path.find('\0') != std::string::npos) throw Fault(code::SCRIPT_INVALID, "the path has a NUL character in it");
     auto loaded = std::make_shared<ScriptModule>(ScriptModule{read(path, device), {}});
     loaded->module.eval();
     const auto keep = [&](const at::Tensor& tensor) {

@@ -237,3 +237,38 @@ TEST("engine: a buffer does not grow while it is read") {
   EXPECT_SAME(engine->read(2, 0).numel(), 8);
   engine->close();
 }
+
+TEST("engine: what breaks one of its threads is told, in words, and the engine still closes") {
+  std::atomic<int> rings{0};
+  const std::unique_ptr<Engine> engine = engineOf({std::make_shared<OddDevice>(nothing, nothing)}, [&] { rings++; });
+  auto issued = std::make_shared<EngineOperator>();
+  issued->issueNumber = 1;
+  issued->accelerator = 0;
+  issued->kernel = engine->addKernel({program(R"({"op":"aten::ones","args":[[4]],"results":["y"]})", R"({"name":"y","value":{"value":"y"},"dtype":"float32","shape":[4]})", 0), {}});
+  issued->instance = 1;
+  issued->rank = 0;
+  issued->activated = true;
+  issued->workspaceBytes = 0;
+  issued->outputs = {{7, 16, -1}};
+  {
+    const std::lock_guard<Engine> lock(*engine);
+    engine->checkWhole();
+    engine->state().issue(issued, engine->nowNs());
+    engine->startIdle(engine->nowNs());
+    // As no instruction does.
+    engine->state().queue(0).ledger.abandon(7);
+  }
+  waitUntil([&] {
+    const std::lock_guard<Engine> lock(*engine);
+    try {
+      engine->checkWhole();
+      return false;
+    } catch (const Fault& fault) {
+      EXPECT_SAME(fault.code, std::string("INVARIANT_BROKEN"));
+      EXPECT(std::string(fault.what()).find("no copy of tensor 7") != std::string::npos);
+      return true;
+    }
+  });
+  waitUntil([&] { return rings > 0; });
+  engine->close();
+}

@@ -341,3 +341,15 @@ TEST("program: it computes what LibTorch computes when called directly, whicheve
   const auto square = program(R"({"op":"aten::mm","args":[{"input":0},{"input":0}],"results":["y"]})", output(VALUE, "[48,48]"), 1);
   EXPECT_SAME(runOne(*square, {x}, *device), numbersOf(at::mm(x, x), *device));
 }
+
+TEST("program: one that is told to end does so before its next call") {
+  const auto device = accelerator("a");
+  const auto scope = device->enter();
+  const auto one = program(R"({"op":"aten::ones","args":[[4]],"results":["y"]})", "", 0);
+  std::atomic<bool> stop{false};
+  Invocation invocation{*device, {}, {}, {}};
+  invocation.stop = &stop;
+  one->run(invocation);
+  stop = true;
+  EXPECT_FAULT(code::STOPPED, "told to end", one->run(invocation));
+}

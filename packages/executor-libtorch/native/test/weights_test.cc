@@ -90,6 +90,7 @@ TEST("safetensors: wrong lengths, wrong files, wrong names") {
   EXPECT_FAULT(code::FILE_INVALID, "a header of 18446744073709551614", SafetensorsFile::open(write("huge", fileOf("{}", "", UINT64_MAX - 1))));
   EXPECT_FAULT(code::FILE_UNREADABLE, "No such file", SafetensorsFile::open(folder() + "/missing"));
   EXPECT_FAULT(code::FILE_UNREADABLE, "is no file", SafetensorsFile::open(folder()));
+  EXPECT_FAULT(code::FILE_UNREADABLE, "NUL", SafetensorsFile::open(folder() + std::string("\0/missing", 9)));
   const std::string path = write("named", fileOf(HEADER, DATA));
   EXPECT_FAULT(code::WEIGHTS_INVALID, "no tensor \"z\"", fromFile(path, R"({"w":"z"})"));
   EXPECT_FAULT(code::WEIGHTS_INVALID, "a number", fromFile(path, R"({"w":3})"));
