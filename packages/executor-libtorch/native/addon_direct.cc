@@ -67,54 +67,56 @@ Napi::Array arrayOf(Napi::Env env, const std::vector<double>& numbers) {
   return array;
 }
 
-/** A loop on a thread of its own, which ends between two steps when the process or the worker does. Deletes itself. */
-class DirectLoop {
+/** A loop, and whether its runs are to end. */
+struct OpenLoop {
+  DirectLoop loop;
+  std::atomic<bool> stop{false};
+};
+
+/** A run of a loop on a thread of its own, which ends between two calls when the loop is closed, or the process or the worker ends. Deletes itself. */
+class DirectRun {
  public:
-  ~DirectLoop() {
+  ~DirectRun() {
     const std::lock_guard<std::mutex> lock(allMutex());
     all().erase(this);
   }
 
-  static Napi::Promise start(Napi::Env env, const Napi::Object& spec) {
-    auto loop = std::unique_ptr<DirectLoop>(new DirectLoop(env, spec));
-    const Napi::Promise promise = loop->deferred_.Promise();
-    loop.release()->begin();
+  static Napi::Promise start(Napi::Env env, std::shared_ptr<OpenLoop> open, int repeat) {
+    auto run = std::unique_ptr<DirectRun>(new DirectRun(env, std::move(open), repeat));
+    const Napi::Promise promise = run->deferred_.Promise();
+    run.release()->begin();
     return promise;
   }
 
   /** When the process exits: nothing of LibTorch may go while a step runs. */
   static void stopAll() {
     const std::lock_guard<std::mutex> lock(allMutex());
-    for (DirectLoop* loop : all()) loop->stop_ = true;
-    for (DirectLoop* loop : all()) {
-      if (loop->thread_.joinable()) loop->thread_.join();
+    for (DirectRun* run : all()) run->silence();
+    for (DirectRun* run : all()) {
+      if (run->thread_.joinable()) run->thread_.join();
     }
   }
 
  private:
-  DirectLoop(Napi::Env env, const Napi::Object& spec) : env_(env), deferred_(Napi::Promise::Deferred::New(env)) {
-    const auto capBytes = static_cast<std::uint64_t>(spec.Get("capBytes").As<Napi::Number>().DoubleValue());
-    device_ = makeDevice(spec.Get("device").As<Napi::String>().Utf8Value(), "direct", capBytes);
-    const auto weights = spec.Get("weights").As<Napi::Array>();
-    for (std::uint32_t at = 0; at < weights.Length(); at++) weights_.push_back(weightsOf(weights.Get(at)));
-    const auto steps = spec.Get("steps").As<Napi::Array>();
-    for (std::uint32_t at = 0; at < steps.Length(); at++) steps_.push_back(stepOf(steps.Get(at).As<Napi::Object>()));
-    repeat_ = spec.Get("repeat").As<Napi::Number>().Int32Value();
-    done_ = Napi::ThreadSafeFunction::New(env, Napi::Function::New(env, [](const Napi::CallbackInfo&) {}), "slicescheduler direct", 0, 1);
-  }
+  DirectRun(Napi::Env env, std::shared_ptr<OpenLoop> open, int repeat)
+      : env_(env),
+        deferred_(Napi::Promise::Deferred::New(env)),
+        done_(Napi::ThreadSafeFunction::New(env, Napi::Function::New(env, [](const Napi::CallbackInfo&) {}), "slicescheduler direct", 0, 1)),
+        open_(std::move(open)),
+        repeat_(repeat) {}
 
   static std::mutex& allMutex() {
     static auto* mutex = new std::mutex();
     return *mutex;
   }
-  static std::set<DirectLoop*>& all() {
-    static auto* loops = new std::set<DirectLoop*>();
-    return *loops;
+  static std::set<DirectRun*>& all() {
+    static auto* runs = new std::set<DirectRun*>();
+    return *runs;
   }
 
   void begin() {
     try {
-      napi_add_env_cleanup_hook(env_, &DirectLoop::cleanUp, this);
+      napi_add_env_cleanup_hook(env_, &DirectRun::cleanUp, this);
       const std::lock_guard<std::mutex> lock(allMutex());
       all().insert(this);
       thread_ = std::thread([this] { work(); });
@@ -127,28 +129,35 @@ class DirectLoop {
 
   void work() {
     try {
-      result_ = runDirect(*device_, weights_, steps_, repeat_, stop_);
+      result_ = open_->loop.run(repeat_, open_->stop);
     } catch (...) {
       fault_.emplace(currentFault());
     }
-    if (!stop_) done_.BlockingCall(this, [](Napi::Env env, Napi::Function, DirectLoop* loop) { loop->settle(env); });
+    if (!isSilent_) done_.BlockingCall(this, [](Napi::Env env, Napi::Function, DirectRun* run) { run->settle(env); });
   }
 
-  /** The environment ends first: nobody is told any more. */
+  /** Nobody is told any more. */
+  void silence() {
+    isSilent_ = true;
+    open_->stop = true;
+  }
+
+  /** The environment ends first. */
   static void cleanUp(void* self) {
-    const std::unique_ptr<DirectLoop> loop(static_cast<DirectLoop*>(self));
-    loop->stop_ = true;
-    if (loop->thread_.joinable()) loop->thread_.join();
-    loop->done_.Abort();
+    const std::unique_ptr<DirectRun> run(static_cast<DirectRun*>(self));
+    run->silence();
+    if (run->thread_.joinable()) run->thread_.join();
+    run->done_.Abort();
   }
 
   void settle(Napi::Env env) {
-    const std::unique_ptr<DirectLoop> self(this);
+    const std::unique_ptr<DirectRun> self(this);
     if (thread_.joinable()) thread_.join();
-    napi_remove_env_cleanup_hook(env, &DirectLoop::cleanUp, this);
+    napi_remove_env_cleanup_hook(env, &DirectRun::cleanUp, this);
     done_.Release();
     const Napi::HandleScope scope(env);
     try {
+      if (fault_ && fault_->code == code::STOPPED) throw Fault("CLOSED", "the direct loop was closed while it ran");
       if (fault_) throw Fault(*fault_);
       deferred_.Resolve(resultToJs(env));
     } catch (const Napi::Error& error) {
@@ -173,30 +182,69 @@ class DirectLoop {
     return found;
   }
 
-  Napi::Env env_;
-  Napi::Promise::Deferred deferred_;
+  const Napi::Env env_;
+  const Napi::Promise::Deferred deferred_;
   Napi::ThreadSafeFunction done_;
-  std::shared_ptr<Device> device_;
-  std::vector<std::shared_ptr<const WeightsSource>> weights_;
-  std::vector<DirectStep> steps_;
-  int repeat_ = 1;
+  const std::shared_ptr<OpenLoop> open_;
+  const int repeat_;
   DirectResult result_;
   std::optional<Fault> fault_;
-  std::atomic<bool> stop_{false};
+  std::atomic<bool> isSilent_{false};
   std::thread thread_;
 };
 
-Napi::Value direct(const Napi::CallbackInfo& info) {
-  return guarded(info.Env(), [&]() -> Napi::Value { return DirectLoop::start(info.Env(), info[0].As<Napi::Object>()); });
-}
+/** The loop as JavaScript has it; see src/native/addon.ts. */
+class DirectLoopWrap : public Napi::ObjectWrap<DirectLoopWrap> {
+ public:
+  static Napi::Function define(Napi::Env env) {
+    return DefineClass(env, "DirectLoop", {InstanceMethod<&DirectLoopWrap::run>("run"), InstanceMethod<&DirectLoopWrap::close>("close")});
+  }
+
+  explicit DirectLoopWrap(const Napi::CallbackInfo& info) : Napi::ObjectWrap<DirectLoopWrap>(info) {
+    const Napi::Env env = info.Env();
+    guarded(env, [&]() -> Napi::Value {
+      const auto spec = info[0].As<Napi::Object>();
+      const auto capBytes = static_cast<std::uint64_t>(spec.Get("capBytes").As<Napi::Number>().DoubleValue());
+      auto device = makeDevice(spec.Get("device").As<Napi::String>().Utf8Value(), "direct", capBytes);
+      std::vector<std::shared_ptr<const WeightsSource>> weights;
+      const auto sources = spec.Get("weights").As<Napi::Array>();
+      for (std::uint32_t at = 0; at < sources.Length(); at++) weights.push_back(weightsOf(sources.Get(at)));
+      std::vector<DirectStep> steps;
+      const auto list = spec.Get("steps").As<Napi::Array>();
+      for (std::uint32_t at = 0; at < list.Length(); at++) steps.push_back(stepOf(list.Get(at).As<Napi::Object>()));
+      open_ = std::shared_ptr<OpenLoop>(new OpenLoop{DirectLoop(std::move(device), std::move(weights), std::move(steps))});
+      return env.Undefined();
+    });
+  }
+
+  ~DirectLoopWrap() override = default;
+
+ private:
+  /** run(repeat): Promise; one at a time. */
+  Napi::Value run(const Napi::CallbackInfo& info) {
+    return guarded(info.Env(), [&]() -> Napi::Value {
+      if (!open_) throw Fault("CLOSED", "the direct loop is closed");
+      return DirectRun::start(info.Env(), open_, info[0].As<Napi::Number>().Int32Value());
+    });
+  }
+
+  /** A run under way ends soon, and keeps what it needs until then. */
+  Napi::Value close(const Napi::CallbackInfo& info) {
+    if (open_) open_->stop = true;
+    open_.reset();
+    return info.Env().Undefined();
+  }
+
+  std::shared_ptr<OpenLoop> open_;
+};
 
 }  // namespace
 
 void initDirect(Napi::Env env, Napi::Object exports) {
   // Registered after LibTorch was loaded, so it comes before LibTorch's own end.
-  static const bool isRegistered = std::atexit(&DirectLoop::stopAll) == 0;
+  static const bool isRegistered = std::atexit(&DirectRun::stopAll) == 0;
   (void)isRegistered;
-  exports.Set("runDirect", Napi::Function::New(env, direct));
+  exports.Set("DirectLoop", DirectLoopWrap::define(env));
 }
 
 }  // namespace slice

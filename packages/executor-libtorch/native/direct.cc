@@ -15,6 +15,10 @@ namespace {
   throw Fault(code::PROGRAM_INVALID, "step " + std::to_string(step) + " " + what);
 }
 
+void checkGoesOn(const std::atomic<bool>& stop) {
+  if (stop) throw Fault(code::STOPPED, "the loop was told to end");
+}
+
 std::vector<at::Tensor> inputsOf(const DirectStep& step, std::size_t number, const std::vector<at::Tensor>& slots, const Device& device) {
   std::vector<at::Tensor> inputs;
   inputs.reserve(step.inputs.size());
@@ -54,44 +58,48 @@ void keepOutputs(const DirectStep& step, std::size_t number, std::vector<at::Ten
 
 }  // namespace
 
-DirectResult runDirect(Device& device, const std::vector<std::shared_ptr<const WeightsSource>>& sources, const std::vector<DirectStep>& steps,
-                       int repeat, const std::atomic<bool>& stop) {
-  const auto scope = device.enter();
-  std::vector<std::shared_ptr<const WeightSet>> sets;
-  for (const auto& source : sources) {
-    if (stop) return {};
-    sets.push_back(source->load(device));
-  }
-  const std::size_t slotCount = slotsOf(steps);
+DirectResult DirectLoop::run(int repeat, const std::atomic<bool>& stop) {
+  const auto scope = device_->enter();
+  load(stop);
+  const std::size_t slotCount = slotsOf(steps_);
   DirectResult result;
-  result.stepNs.resize(steps.size());
-  result.peakBytes.resize(steps.size());
-  for (int round = 0; round < repeat; round++) {
-    std::vector<at::Tensor> slots(slotCount);
-    result.fetched.clear();
-    const std::int64_t beganNs = monotonicNs();
-    std::int64_t sinceNs = beganNs;
-    for (std::size_t at = 0; at < steps.size(); at++) {
-      if (stop) return result;
-      const DirectStep& step = steps[at];
-      const std::uint64_t usedBytes = device.memory().usedBytes();
-      device.memory().resetPeak();
-      Invocation invocation{device, inputsOf(step, at, slots, device), step.symbols, {}, &step.feeds, &result.fetched};
-      for (const std::size_t set : step.weights) {
-        if (set >= sets.size()) refuse(at, "reads weights that the loop does not have");
-        invocation.weights.push_back(sets[set].get());
-      }
-      std::vector<at::Tensor> outputs = step.program->run(invocation);
-      device.wait();
-      keepOutputs(step, at, outputs, slots);
-      const std::int64_t nowNs = monotonicNs();
-      result.stepNs[at] = static_cast<double>(nowNs - sinceNs);
-      result.peakBytes[at] = static_cast<double>(device.memory().peakBytes() - std::min(usedBytes, device.memory().peakBytes()));
-      sinceNs = nowNs;
-    }
-    result.loopNs.push_back(static_cast<double>(sinceNs - beganNs));
-  }
+  result.stepNs.resize(steps_.size());
+  result.peakBytes.resize(steps_.size());
+  for (int round = 0; round < repeat; round++) runOnce(std::vector<at::Tensor>(slotCount), result, stop);
   return result;
+}
+
+void DirectLoop::load(const std::atomic<bool>& stop) {
+  while (sets_.size() < sources_.size()) {
+    checkGoesOn(stop);
+    sets_.push_back(sources_[sets_.size()]->load(*device_));
+  }
+}
+
+void DirectLoop::runOnce(std::vector<at::Tensor> slots, DirectResult& result, const std::atomic<bool>& stop) const {
+  MemoryPool& memory = device_->memory();
+  result.fetched.clear();
+  const std::int64_t beganNs = monotonicNs();
+  std::int64_t sinceNs = beganNs;
+  for (std::size_t at = 0; at < steps_.size(); at++) {
+    checkGoesOn(stop);
+    const DirectStep& step = steps_[at];
+    const std::uint64_t usedBytes = memory.usedBytes();
+    memory.resetPeak();
+    Invocation invocation{*device_, inputsOf(step, at, slots, *device_), step.symbols, {}, &step.feeds, &result.fetched, &stop};
+    for (const std::size_t set : step.weights) {
+      if (set >= sets_.size()) refuse(at, "reads weights that the loop does not have");
+      invocation.weights.push_back(sets_[set].get());
+    }
+    std::vector<at::Tensor> outputs = step.program->run(invocation);
+    device_->wait();
+    keepOutputs(step, at, outputs, slots);
+    const std::int64_t nowNs = monotonicNs();
+    result.stepNs[at] = static_cast<double>(nowNs - sinceNs);
+    result.peakBytes[at] = static_cast<double>(memory.peakBytes() - std::min(usedBytes, memory.peakBytes()));
+    sinceNs = nowNs;
+  }
+  result.loopNs.push_back(static_cast<double>(sinceNs - beganNs));
 }
 
 }  // namespace slice

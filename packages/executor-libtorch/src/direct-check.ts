@@ -1,13 +1,17 @@
-import type { DirectOptions, DirectStep } from "./direct.ts";
+import type { DirectLoopOptions, DirectStep } from "./direct.ts";
 import { LibtorchError } from "./programs/errors.ts";
 
 const SLOTS_MAX = 1_000_000;
 const REPEAT_MAX = 10_000_000;
 
-/** Throws INVALID_OPTION for steps and numbers that cannot be. */
-export function checkDirect({ steps, repeat = 1, hbmBytes = 0 }: DirectOptions): void {
+/** Throws INVALID_OPTION. */
+export function checkRepeat(repeat: number): void {
   if (!isBelow(repeat - 1, REPEAT_MAX))
     fail(`repeat is ${repeat}, and has to be a whole number from 1 to ${REPEAT_MAX}`);
+}
+
+/** Throws INVALID_OPTION for steps and numbers that cannot be. */
+export function checkDirect({ steps, hbmBytes = 0 }: DirectLoopOptions): void {
   if (!isBelow(hbmBytes, Infinity)) fail(`hbmBytes is ${hbmBytes}, and has to be a whole number of bytes`);
   const filled = new Set<number>();
   for (const [index, step] of steps.entries()) {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type DirectOptions, type DirectStep, runDirect } from "./direct.ts";
+import { type DirectOptions, type DirectStep, openDirect, runDirect } from "./direct.ts";
 import { describeNative } from "./native/describe-native.fixture.ts";
 import type { Program } from "./programs/types.ts";
 
@@ -59,6 +59,24 @@ describeNative("a direct loop", () => {
     expect(steps).toBeGreaterThan(0);
     expect(steps).toBeLessThanOrEqual(run.loopNs[2] ?? 0);
     expect(run.peakBytes.every((bytes) => bytes >= 24)).toBe(true);
+  });
+
+  test("that stays open keeps its weights, runs one call after the other, and says that it is closed", async () => {
+    const loop = openDirect({ cluster, weights, hbmBytes: 200, steps: [start, double] });
+    const runs = await Promise.all([loop.run(), loop.run(2)]);
+    expect(runs.map(({ loopNs, fetched }) => [loopNs.length, Array.from(fetched[0]?.data ?? [], Number)])).toEqual([
+      [1, [10, 20, 30]],
+      [2, [10, 20, 30]],
+    ]);
+    await expect(loop.run(0)).rejects.toMatchObject({ code: "INVALID_OPTION" });
+    const under = [loop.run(10_000_000), loop.run()];
+    const closed = { name: "ExecutorError", code: "CLOSED" };
+    const rejected = under.map((run) => expect(run).rejects.toMatchObject(closed));
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    loop.close();
+    loop.close();
+    await Promise.all(rejected);
+    await expect(loop.run()).rejects.toMatchObject(closed);
   });
 
   test("rejects slots and numbers that cannot be", async () => {

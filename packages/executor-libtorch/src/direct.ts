@@ -1,3 +1,4 @@
+import { ExecutorError } from "@slicescheduler/executor";
 import {
   type ClusterSpec,
   compileCluster,
@@ -6,8 +7,8 @@ import {
   type Template,
   type TemplateSpec,
 } from "@slicescheduler/templates";
-import { checkDirect } from "./direct-check.ts";
-import { loadAddon, type NativeAddon, type NativeDirectStep } from "./native/addon.ts";
+import { checkDirect, checkRepeat } from "./direct-check.ts";
+import { loadAddon, type NativeAddon, type NativeDirectLoop, type NativeDirectStep } from "./native/addon.ts";
 import type { DeviceName } from "./options.ts";
 import { LibtorchError, withFaults } from "./programs/errors.ts";
 import { fromNative, type HostTensor, toNative } from "./programs/host-tensor.ts";
@@ -32,7 +33,7 @@ export interface DirectStep {
   readonly drop?: readonly number[];
 }
 
-export interface DirectOptions {
+export interface DirectLoopOptions {
   /** Against which the templates are checked. */
   readonly cluster: ClusterSpec;
   readonly device?: DeviceName;
@@ -42,6 +43,9 @@ export interface DirectOptions {
   readonly weights?: Readonly<Record<string, WeightsSource>>;
   readonly allowTorchScript?: boolean;
   readonly steps: readonly DirectStep[];
+}
+
+export interface DirectOptions extends DirectLoopOptions {
   /** How often all steps are run. Default 1. */
   readonly repeat?: number;
 }
@@ -55,14 +59,25 @@ export interface DirectRun {
   readonly fetched: readonly (HostTensor & { readonly name: string })[];
 }
 
+/** Operators that run one after the other, with programs compiled and weights loaded from the first run on. */
+export interface DirectLoop {
+  /**
+   * Runs all steps so often (default 1), on a thread of its own; several calls run one after the other. Rejects with INVALID_OPTION, with what programs and
+   * weights throw, and with an ExecutorError CLOSED after `close`.
+   */
+  run(repeat?: number): Promise<DirectRun>;
+  /** Ends what runs between two calls of a program, and frees everything. */
+  close(): void;
+}
+
 /**
- * Runs operators one after the other on a thread of its own, in one native loop without queues, scheduler or JavaScript between them: what an
- * executor is measured against. Buffers do not grow: an output that aliases an input may not be larger than it. The loop ends between two steps when
- * the process or the worker does. Rejects with LIBTORCH_MISSING, INVALID_OPTION (steps, slots, numbers), and what programs and weights throw.
+ * Operators in one native loop without queues, scheduler or JavaScript between them: what an executor is measured against. Buffers do not grow: an output that
+ * aliases an input may not be larger than it. The loop ends when the process or the worker does. Throws LIBTORCH_MISSING, INVALID_OPTION (steps, slots,
+ * numbers), and what programs and weights throw.
  */
-export async function runDirect(options: DirectOptions): Promise<DirectRun> {
+export function openDirect(options: DirectLoopOptions): DirectLoop {
   checkDirect(options);
-  const { cluster: spec, device = "cpu", hbmBytes = Number.MAX_SAFE_INTEGER, weights = {}, repeat = 1 } = options;
+  const { cluster: spec, device = "cpu", hbmBytes = Number.MAX_SAFE_INTEGER, weights = {} } = options;
   const addon = loadAddon();
   const names = Object.keys(weights);
   const sources = Object.entries(weights).map(([name, source]) => {
@@ -80,13 +95,62 @@ export async function runDirect(options: DirectOptions): Promise<DirectRun> {
     compiled.set(step.program, kernel);
     return nativeStep(step, template, kernel, names);
   });
-  const run = addon.runDirect({ device, capBytes: hbmBytes, weights: sources, steps, repeat });
-  const found = await run.catch((error: unknown) =>
-    withFaults("the loop", () => {
-      throw error;
-    }),
+  const native = withFaults(
+    "the loop",
+    () => new addon.DirectLoop({ device, capBytes: hbmBytes, weights: sources, steps }),
   );
-  return { ...found, fetched: found.fetched.map((tensor) => ({ name: tensor.name, ...fromNative(tensor) })) };
+  return new NativeLoop(native);
+}
+
+/** Opens a loop, runs it once, and closes it. Rejects with what `openDirect` and the run throw. */
+export async function runDirect(options: DirectOptions): Promise<DirectRun> {
+  const { repeat = 1 } = options;
+  checkRepeat(repeat);
+  const loop = openDirect(options);
+  try {
+    return await loop.run(repeat);
+  } finally {
+    loop.close();
+  }
+}
+
+class NativeLoop implements DirectLoop {
+  readonly #native: NativeDirectLoop;
+  #latest: Promise<unknown> = Promise.resolve();
+  #isClosed: boolean = false;
+
+  constructor(native: NativeDirectLoop) {
+    this.#native = native;
+  }
+
+  async run(repeat: number = 1): Promise<DirectRun> {
+    checkRepeat(repeat);
+    const run = this.#latest.then(() => this.#run(repeat));
+    this.#latest = run.catch(() => {});
+    return await run;
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#native.close();
+  }
+
+  async #run(repeat: number): Promise<DirectRun> {
+    if (this.#isClosed) throw closed();
+    try {
+      const found = await this.#native.run(repeat);
+      return { ...found, fetched: found.fetched.map((tensor) => ({ name: tensor.name, ...fromNative(tensor) })) };
+    } catch (error) {
+      if (error instanceof Error && "code" in error && error.code === "CLOSED") throw closed();
+      return withFaults("the loop", () => {
+        throw error;
+      });
+    }
+  }
+}
+
+function closed(): ExecutorError {
+  return new ExecutorError("CLOSED", "this direct loop is closed; open a new one");
 }
 
 type Compiled = ReturnType<typeof compile>;

@@ -1,4 +1,12 @@
-export { type DirectOptions, type DirectRun, type DirectStep, runDirect } from "./direct.ts";
+export {
+  type DirectLoop,
+  type DirectLoopOptions,
+  type DirectOptions,
+  type DirectRun,
+  type DirectStep,
+  openDirect,
+  runDirect,
+} from "./direct.ts";
 export { type DeviceMemory, type LibtorchExecutor, libtorchExecutor } from "./libtorch-executor.ts";
 export { libtorchAvailable } from "./native/addon.ts";
 export type { DeviceName, FetchedTensor, LibtorchExecutorOptions, ObservedOperator } from "./options.ts";

@@ -83,21 +83,28 @@ export interface NativeDirectStep {
   readonly drop: readonly number[];
 }
 
-/** What native/addon.cc exports. */
-export interface NativeAddon extends NativeRuntime {
-  readonly Engine: new (options: NativeEngineOptions, onRing: () => void) => NativeEngine;
-  runDirect(options: {
-    readonly device: string;
-    readonly capBytes: number;
-    readonly weights: readonly NativeWeights[];
-    readonly steps: readonly NativeDirectStep[];
-    readonly repeat: number;
-  }): Promise<{
+interface NativeDirectOptions {
+  readonly device: string;
+  readonly capBytes: number;
+  readonly weights: readonly NativeWeights[];
+  readonly steps: readonly NativeDirectStep[];
+}
+
+export interface NativeDirectLoop {
+  /** One at a time; the first loads the weights. Rejects with the code CLOSED when the loop is closed meanwhile. */
+  run(repeat: number): Promise<{
     readonly loopNs: readonly number[];
     readonly stepNs: readonly number[];
     readonly peakBytes: readonly number[];
     readonly fetched: readonly (NativeTensor & { readonly name: string })[];
   }>;
+  close(): void;
+}
+
+/** What native/addon.cc exports. */
+export interface NativeAddon extends NativeRuntime {
+  readonly Engine: new (options: NativeEngineOptions, onRing: () => void) => NativeEngine;
+  readonly DirectLoop: new (options: NativeDirectOptions) => NativeDirectLoop;
   /** Nanoseconds of the clock that the engine measures by, since the addon was loaded. */
   nowNs(): number;
 }
