@@ -37,7 +37,7 @@ type Decision = NonNullable<Inspection["decision"]>;
 /** The object of `--json`: an `Inspection`; of a run record what it kept; with `--decisions` those. */
 export type InspectReport = Inspection | RecordReport | ChoicesReport;
 
-export interface ChoicesReport {
+interface ChoicesReport {
   /** Those that had several candidates, as many as `--list` says. */
   readonly decisions: readonly Decision[];
   /** How many there are in all. */

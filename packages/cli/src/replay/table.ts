@@ -1,10 +1,5 @@
 /** The comparison for people: a row per figure, a column per policy. */
-import {
-  azure2023Profile,
-  type Percentiles,
-  type PolicyResult,
-  type Range,
-} from "@slicescheduler/workloads";
+import { azure2023Profile, type Percentiles, type PolicyResult, type Range } from "@slicescheduler/workloads";
 import type { ClusterSummary, ReplayReport, WorkloadSummary } from "./json.ts";
 
 export interface HostFigures {
