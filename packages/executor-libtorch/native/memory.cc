@@ -1,5 +1,7 @@
 #include "memory.h"
 
+#include <sys/mman.h>
+
 #include <c10/core/Allocator.h>
 #include <c10/core/CPUAllocator.h>
 #include <c10/util/Exception.h>
@@ -69,10 +71,18 @@ template <typename Error>
   refuse<c10::OutOfMemoryError>(c10::str(pool.name(), ": ", bytes, " bytes asked for, ", pool.usedBytes(), " of ", pool.capBytes(), " in use"));
 }
 
+/** Blocks from twice this size on lie in pages of this size where the system has them: their first use takes a fraction of the page faults. */
+constexpr std::size_t HUGE_PAGE_BYTES = std::size_t{2} << 20;
+
 /** From the system, or null. */
 void* freshBlock(std::size_t capacity) {
+  const bool isHuge = capacity >= 2 * HUGE_PAGE_BYTES;
   void* block = nullptr;
-  if (capacity > SIZE_MAX - ALIGNMENT_BYTES || posix_memalign(&block, ALIGNMENT_BYTES, capacity + ALIGNMENT_BYTES) != 0) return nullptr;
+  if (capacity > SIZE_MAX - ALIGNMENT_BYTES || posix_memalign(&block, isHuge ? HUGE_PAGE_BYTES : ALIGNMENT_BYTES, capacity + ALIGNMENT_BYTES) != 0) return nullptr;
+#ifdef MADV_HUGEPAGE
+  // No more than a wish. Only whole pages: the end would take one more for a few bytes.
+  if (isHuge) (void)madvise(block, capacity / HUGE_PAGE_BYTES * HUGE_PAGE_BYTES, MADV_HUGEPAGE);
+#endif
   return block;
 }
 
