@@ -29,7 +29,7 @@ test("a round on one thread comes to what each candidate comes to alone", () => 
       const { abandonAboveScore } = it;
       mustEqual(new RoundEvaluator(it.program.options).evaluate(roundOf(it), { abandonAboveScore }), expectedOf(it));
     }),
-    { numRuns: 120 },
+    { numRuns: 250 },
   );
 });
 
