@@ -245,6 +245,7 @@ void initDirect(Napi::Env env, Napi::Object exports) {
   static const bool isRegistered = std::atexit(&DirectRun::stopAll) == 0;
   (void)isRegistered;
   exports.Set("DirectLoop", DirectLoopWrap::define(env));
+  exports.Set("endDirectRuns", Napi::Function::New(env, [](const Napi::CallbackInfo&) { DirectRun::stopAll(); }));
 }
 
 }  // namespace slice

@@ -9,6 +9,7 @@ import {
 } from "@slicescheduler/templates";
 import { checkDirect, checkRepeat } from "./direct-check.ts";
 import { loadAddon, type NativeAddon, type NativeDirectLoop, type NativeDirectStep } from "./native/addon.ts";
+import { endDirectRunsAtExit } from "./native/at-exit.ts";
 import type { DeviceName } from "./options.ts";
 import { LibtorchError, withFaults } from "./programs/errors.ts";
 import { fromNative, type HostTensor, toNative } from "./programs/host-tensor.ts";
@@ -95,6 +96,7 @@ export function openDirect(options: DirectLoopOptions): DirectLoop {
     compiled.set(step.program, kernel);
     return nativeStep(step, template, kernel, names);
   });
+  endDirectRunsAtExit(addon);
   const native = withFaults(
     "the loop",
     () => new addon.DirectLoop({ device, capBytes: hbmBytes, weights: sources, steps }),

@@ -17,6 +17,7 @@ import { Reports } from "./engine/reports.ts";
 import { Twin } from "./engine/twin.ts";
 import { WeightsBook } from "./engine/weights-book.ts";
 import { loadAddon, type NativeAddon, type NativeEngine } from "./native/addon.ts";
+import { closeAtExit } from "./native/at-exit.ts";
 import { checkLibtorchOptions, type DeviceName, type LibtorchExecutorOptions } from "./options.ts";
 import { LibtorchError, withFaults } from "./programs/errors.ts";
 import { fromNative, type HostTensor, toNative } from "./programs/host-tensor.ts";
@@ -105,6 +106,7 @@ class NativeExecutor implements LibtorchExecutor {
   /** Names of the host data of each instance, for messages. */
   readonly #fed = new Map<number, Set<string>>();
   #opened: Opened | null = null;
+  #forgetAtExit: () => void = () => {};
   #isClosed: boolean = false;
   #isDelivering: boolean = false;
   #isContinuing: boolean = false;
@@ -175,6 +177,7 @@ class NativeExecutor implements LibtorchExecutor {
       onDone: (issue, fetched, measured) => this.#reports.add(issue, fetched, measured),
     });
     this.#opened = { context, cluster, engine, twin };
+    this.#forgetAtExit = closeAtExit(this);
   }
 
   checkTemplate(template: TemplateSpec): void {
@@ -256,6 +259,7 @@ class NativeExecutor implements LibtorchExecutor {
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
+    this.#forgetAtExit();
     this.#opened?.engine.close();
     this.#reports.clear();
     this.#fed.clear();

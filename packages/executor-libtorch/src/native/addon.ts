@@ -105,6 +105,8 @@ export interface NativeDirectLoop {
 export interface NativeAddon extends NativeRuntime {
   readonly Engine: new (options: NativeEngineOptions, onRing: () => void) => NativeEngine;
   readonly DirectLoop: new (options: NativeDirectOptions) => NativeDirectLoop;
+  /** Ends the runs of all direct loops of the process, and waits for that; nobody is told. */
+  endDirectRuns(): void;
   /** Nanoseconds of the clock that the engine measures by, since the addon was loaded. */
   nowNs(): number;
 }
