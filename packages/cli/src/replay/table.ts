@@ -172,18 +172,20 @@ function spreadLines({ spread: spreads }: ReplayReport, marks: Marks): string[] 
 }
 
 function ratioLines({ ratios, policies }: ReplayReport, marks: Marks): string[] {
+  const results = new Map(Object.entries(policies));
+  const tpotOf = (name: string): Percentiles | null => results.get(name)?.tpotMs ?? null;
   return Object.entries(ratios).flatMap(([name, ratio]) => [
     "",
     marks.bold(`slicescheduler over ${name}`),
     `  requests/s ${times(ratio.requestsPerSecond)}, tokens/s ${times(ratio.tokensPerSecond)}, ` +
       `SLO attainment ${points(ratio.sloAttainmentDelta)}, utilisation ${points(ratio.utilizationDelta)}`,
-    ...costLines(policies["slicescheduler"]?.tpotMs, policies[name]?.tpotMs),
+    ...costLines(tpotOf("slicescheduler"), tpotOf(name)),
   ]);
 }
 
 /** What online requests pay for the offline ones beside them. */
-function costLines(ours: Percentiles | null | undefined, theirs: Percentiles | null | undefined): string[] {
-  if (ours == null || theirs == null) return [];
+function costLines(ours: Percentiles | null, theirs: Percentiles | null): string[] {
+  if (ours === null || theirs === null) return [];
   const change = (which: "p90" | "p99"): string => {
     const ratio = theirs[which] > 0 ? ours[which] / theirs[which] : null;
     return `${which} ${times(ratio)} (${fixed(theirs[which], 1)} → ${fixed(ours[which], 1)} ms)`;
